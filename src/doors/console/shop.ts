@@ -1,6 +1,6 @@
 import type { Account, Session, Team } from "../../people/accounts/mod.ts";
 import { mayOperate, ORDER_CREATE } from "../../operating/operations/mod.ts";
-import { buyerStatus, listOrders } from "../../money/payments/mod.ts";
+import { debtOf, isDisputed, listOrders } from "../../money/payments/mod.ts";
 import { teamWords } from "./format.ts";
 import type { Payer, Shop } from "./pages/packages.tsx";
 import type { ConsoleParts } from "./request.tsx";
@@ -14,8 +14,9 @@ export async function shopOf(
   { account, team }: { readonly account: Account; readonly team?: Team },
 ): Promise<Shop> {
   const { payments, sales, database } = parts;
-  const [status, orders, topUp] = await Promise.all([
-    buyerStatus(database, account.id),
+  const [debtCredits, disputed, orders, topUp] = await Promise.all([
+    debtOf(database, account.id),
+    isDisputed(database, account.id),
     listOrders(database, { accountId: account.id, limit: ORDERS_SHOWN }),
     team === undefined ? payments.topUp(account) : undefined,
   ]);
@@ -26,7 +27,8 @@ export async function shopOf(
     prices: new Map(sales.packages.map((one) => [one.id, payments.priceOf(one)])),
     currency: payments.currency,
     contact: contactOf(parts),
-    ...status,
+    debtCredits,
+    isDisputed: disputed,
     orders,
     topUp,
     team,

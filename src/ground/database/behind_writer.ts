@@ -1,4 +1,4 @@
-import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
+import { asUnknown, type JsonObject, type ObserveCommit } from "./database.ts";
 import { Gatherer } from "./gatherer.ts";
 import { itemsOf, type Writing } from "./group_writer.ts";
 import type { WriteOutbox } from "./outbox.ts";
@@ -102,7 +102,7 @@ export class BehindWriter {
     const failed = fault !== undefined;
     observe?.({ durable: true, seconds, items: all.length, failed });
     for (const { done } of all) {
-      if (failed) done.reject(unknown(fault));
+      if (failed) done.reject(asUnknown(fault)); // the items may come to the database all the same
       else done.resolve();
     }
   }
@@ -136,10 +136,4 @@ interface Group {
 function groupsOf(batch: readonly WaitingItem[]): Group[] {
   return [...Map.groupBy(batch, ({ write }) => write)]
     .map(([write, all]) => ({ write, all, items: itemsOf(write, all.map(({ item }) => item)) }));
-}
-
-/** The items may come to the database all the same. */
-function unknown(error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error;
-  return error.asUnknown();
 }

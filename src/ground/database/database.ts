@@ -248,12 +248,6 @@ export class DatabaseError extends Error {
     this.outcomeUnknown = outcomeUnknown;
   }
 
-  /** The same failure of something that may have been done. */
-  asUnknown(): DatabaseError {
-    const { code, message, kind } = this;
-    return new DatabaseError(code, message, { cause: this, kind, outcomeUnknown: true });
-  }
-
   /** Whether nothing is asked of this database any more. */
   get isFinal(): boolean {
     return this.code === "SLUICE_CLOSED" || this.code === "SLUICE_THREAD_DIED";
@@ -273,4 +267,11 @@ export class DatabaseError extends Error {
   get isAboutTheData(): boolean {
     return !this.outcomeUnknown && this.kind !== "busy" && this.kind !== "unusable";
   }
+}
+
+/** The same failure of something that may have been done. */
+export function asUnknown(error: unknown): unknown {
+  if (!(error instanceof DatabaseError) || error.outcomeUnknown) return error;
+  const { code, message, kind } = error;
+  return new DatabaseError(code, message, { cause: error, kind, outcomeUnknown: true });
 }

@@ -1,4 +1,5 @@
 import {
+  asUnknown,
   DatabaseError,
   type GroupWrite,
   type JsonObject,
@@ -6,6 +7,7 @@ import {
   type Row,
   type Statement,
 } from "./database.ts";
+import { wellFormedJson } from "../platform/mod.ts";
 import { Gatherer } from "./gatherer.ts";
 import { lockRows } from "../sql/mod.ts";
 
@@ -24,15 +26,9 @@ const MAX_WAITING = 100_000;
 export type AnyWrite = GroupWrite<JsonObject, unknown>;
 
 /** A write, as far as what to do with its items. */
-export interface Writing {
-  readonly name: string;
-  readonly columns?: readonly string[];
-  readonly statements: readonly string[];
-  readonly key?: string;
-  readonly outcomes?: string;
-  readonly outcomesLater?: string;
-  late?(item: JsonObject): JsonObject;
-}
+export type Writing =
+  & Pick<AnyWrite, "name" | "statements">
+  & Partial<Pick<AnyWrite, "key" | "columns" | "outcomes" | "outcomesLater" | "late">>;
 
 /** Items of a write that were committed together. */
 export interface CommittedItems {
@@ -152,16 +148,11 @@ export class GroupWriter {
     const again: Waiting[] = [];
     for (const waiting of batch) {
       if (mayRepeat && waiting.write.repeatable) again.push(waiting);
-      else waiting.done.reject(isRepeated ? stillUnknown(error) : error);
+      // whether the first attempt of a repetition was done is as unknown as before
+      else waiting.done.reject(isRepeated ? asUnknown(error) : error);
     }
     if (again.length > 0) await this.#settle(again, true);
   }
-}
-
-/** Why a repetition failed: whether the first attempt was done is as unknown as before. */
-function stillUnknown(error: unknown): unknown {
-  if (!(error instanceof DatabaseError) || error.outcomeUnknown) return error;
-  return error.asUnknown();
 }
 
 /** Items of one write. */
@@ -195,7 +186,7 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
   return [...byWrite].map(([write, all]) => {
     const items = itemsOf(write, all.map(({ item }) => item));
     const args = [items];
-    const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
+    const keys = () => [wellFormedJson(all.map(({ item }) => item[write.key]))];
     return {
       write,
       all,
@@ -211,27 +202,18 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
   });
 }
 
-/** Items as the statements of their write take them: a JSON array. */
+/**
+ * Items as the statements of their write take them: a JSON array. SQLite makes invalid UTF-8 of the escape of half a character, and such
+ * a text ends the process that reads it (libsql 0.5).
+ */
 export function itemsOf(
   { columns }: Pick<Writing, "columns">,
   items: readonly JsonObject[],
 ): string {
-  return wellFormed(JSON.stringify(
+  return wellFormedJson(
     columns === undefined
       ? items
       : items.map((item) => columns.map((column) => item[column] ?? null)),
-  ));
-}
-
-/**
- * JSON escapes half a surrogate pair, SQLite makes invalid UTF-8 of that escape, and such a
- * text ends the process that reads it (libsql 0.5). A whole escaped backslash before `ud` is no such escape.
- */
-function wellFormed(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return JSON.stringify(
-    JSON.parse(json),
-    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
   );
 }
 

@@ -14,6 +14,7 @@
 
 export { backUp, databaseBytes, foldLog, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
+export { allOf, ifGiven } from "./conditions.ts";
 export { copyDatabase } from "./copy_rows.ts";
 export {
   type Condition,

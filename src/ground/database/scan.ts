@@ -1,4 +1,5 @@
 import { delay } from "../std/mod.ts";
+import { allOf } from "./conditions.ts";
 import type { Condition, Database, Row, Value } from "./database.ts";
 
 /** Rows of a table in the order of an index, newest first, of which a filter that no index serves leaves some. */
@@ -42,29 +43,31 @@ export async function scanRows(
   let before = after;
   while (true) {
     const place = before;
-    const range = place === undefined
-      ? within
-      : [...within, { sql: `(${key}) < (${place.sql})`, args: place.args }];
+    const range = allOf(
+      place === undefined
+        ? within
+        : [...within, { sql: `(${key}) < (${place.sql})`, args: place.args }],
+    );
     const read = async (): Promise<Condition | undefined> => {
       // without a filter, the limit is enough
       const end = filter.length === 0 ? undefined : await database.one(
-        `select ${key} ${from} ${where(range)}
+        `select ${key} ${from} where ${range.sql}
           order by ${newestFirst} limit 1 offset ${PAGE_ROWS - 1}`,
-        argsOf(range),
+        range.args,
       );
       const last: Condition | undefined = end && {
         sql: order.map(() => "?").join(", "),
         args: order.map((column) => end[column]! as Value),
       };
-      const checked = [
-        ...range,
+      const checked = allOf([
+        range,
         ...(last === undefined ? [] : [{ sql: `(${key}) >= (${last.sql})`, args: last.args }]),
         ...filter,
-      ];
+      ]);
       found.push(
         ...await database.all(
-          `select ${columns} ${from} ${where(checked)} order by ${newestFirst} limit ?`,
-          [...argsOf(checked), limit - found.length],
+          `select ${columns} ${from} where ${checked.sql} order by ${newestFirst} limit ?`,
+          [...checked.args, limit - found.length],
         ),
       );
       return last;
@@ -92,14 +95,4 @@ async function inTurn<T>(database: Database, read: () => Promise<T>): Promise<T>
   const outcome = await own;
   if ("error" in outcome) throw outcome.error;
   return outcome.value;
-}
-
-function where(conditions: readonly Condition[]): string {
-  return conditions.length === 0
-    ? ""
-    : `where ${conditions.map(({ sql }) => `(${sql})`).join(" and ")}`;
-}
-
-function argsOf(conditions: readonly Condition[]): Value[] {
-  return conditions.flatMap(({ args }) => args);
 }

@@ -27,6 +27,7 @@ export { limitFreeMemory, releaseMemory } from "./release_memory.ts";
 export { SlotMap } from "./slot_map.ts";
 export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";
+export { wellFormedJson } from "./well_formed_json.ts";
 export { within } from "./within.ts";
 export { ZoneFormats } from "./zone_formats.ts";
 export { limitTurns } from "./turn_limit.ts";

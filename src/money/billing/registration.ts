@@ -8,7 +8,7 @@ import {
   isActive,
   noteSignup,
 } from "../../people/accounts/mod.ts";
-import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
+import { allOf, type Condition, type Database, type Statement } from "../../ground/database/mod.ts";
 import { grantStatements, keptGrants } from "../ledger/mod.ts";
 import { hasNotPaid } from "../payments/mod.ts";
 
@@ -211,11 +211,4 @@ export class Registration {
       onlyIf,
     });
   }
-}
-
-function allOf(conditions: readonly Condition[]): Condition {
-  return {
-    sql: conditions.map(({ sql }) => `(${sql})`).join(" and "),
-    args: conditions.flatMap(({ args }) => args),
-  };
 }

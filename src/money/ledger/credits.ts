@@ -11,6 +11,7 @@ import { decide } from "./feed.ts";
 import { EXPIRIES } from "./rules/expire.ts";
 import { IN_ORDER } from "./rules/sql/lots.ts";
 import { randomText } from "../../ground/platform/mod.ts";
+import { NEVER } from "../../ground/time.ts";
 import { jsonArrayOfRows, jsonObject, jsonOf, textsOf } from "../../ground/sql/mod.ts";
 
 const lotSource = z.enum([
@@ -24,9 +25,6 @@ const lotSource = z.enum([
 
 /** Why credits were granted. */
 export type LotSource = z.infer<typeof lotSource>;
-
-/** How a time that never comes is stored. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
 
 const lotRow = rowOf({
   id: z.string(),

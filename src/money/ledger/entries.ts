@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rowOf, shownText } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import { NEVER } from "./credits.ts";
+import { NEVER } from "../../ground/time.ts";
 
 /** A row of entries with their lots. */
 export const entryRow = rowOf({

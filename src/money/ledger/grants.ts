@@ -1,7 +1,8 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { insertOf } from "../../ground/row.ts";
-import { type LotSource, NEVER } from "./credits.ts";
+import type { LotSource } from "./credits.ts";
+import { NEVER } from "../../ground/time.ts";
 import { sumOf, textsOf } from "../../ground/sql/mod.ts";
 
 /** Credits that an account gets. */

@@ -6,16 +6,13 @@
  */
 
 import { ZoneFormats } from "../../ground/platform/mod.ts";
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, NEVER } from "../../ground/time.ts";
 
 /** How often a budget renews. */
 export type BudgetPeriod = "day" | "week" | "month" | "life";
 
 /** The periods, the shortest first. */
 export const BUDGET_PERIODS = ["day", "week", "month", "life"] as const satisfies BudgetPeriod[];
-
-/** An end that never comes. */
-export const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /** Instants from `startsAtMs` on and before `endsAtMs`. */
 export interface PeriodBounds {
@@ -72,7 +69,7 @@ export function isTimeZone(zone: string): boolean {
  * ```
  */
 export function periodAt(period: BudgetPeriod, zone: string, atMs: number): PeriodBounds {
-  if (period === "life") return { startsAtMs: 0, endsAtMs: NEVER_MS };
+  if (period === "life") return { startsAtMs: 0, endsAtMs: NEVER };
   // from the one before on, as the local date runs back where clocks are set back over midnight
   let first = firstDate(period, firstDate(period, localMs(zone, atMs)) - DAY_MS);
   let next = nextDate(period, first);

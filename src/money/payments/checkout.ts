@@ -6,7 +6,6 @@ import { newId } from "../../ground/platform/mod.ts";
 import { closeOrder, type NewsParts } from "./apply_news.ts";
 import { orderMetadata } from "./check_session.ts";
 import {
-  debtOf,
   isDisputed,
   type NewOrder,
   type Order,
@@ -79,7 +78,7 @@ export function termsOf(
     & Pick<NewOrder, "provider" | "origin" | "reference" | "currency" | "livemode" | "atMs">
     & { readonly id?: string | undefined; readonly note?: string | undefined },
 ): NewOrder {
-  const amount = amountOf(offer, terms.currency);
+  const amount = priceIn(offer, terms.currency);
   if (offer.credits === null || amount === null || amount === 0) {
     throw new AccountError(`Package ${offer.id} is not sold online`);
   }
@@ -96,11 +95,6 @@ export function termsOf(
     note,
     ...terms,
   };
-}
-
-/** Returns the price of a package in minor units; `null` if it has none in the currency. */
-export function amountOf(offer: CreditPackage, currency: string): number | null {
-  return priceIn(offer, currency);
 }
 
 /** What a repeated form must find unchanged. */
@@ -316,16 +310,4 @@ function hasFewOpen(account: Account, nowMs: number): Condition {
       and others.created_at_ms > ? and others.state in ('open', 'failed')) < ${MAX_OPEN}`,
     args: [account.id, nowMs - SESSION_MS],
   };
-}
-
-/** Returns what an account has to know before it buys. */
-export async function buyerStatus(
-  database: Database,
-  accountId: string,
-): Promise<{ readonly debtCredits: number; readonly isDisputed: boolean }> {
-  const [debtCredits, disputed] = await Promise.all([
-    debtOf(database, accountId),
-    isDisputed(database, accountId),
-  ]);
-  return { debtCredits, isDisputed: disputed };
 }

@@ -6,9 +6,7 @@ import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
 import { newId, randomText } from "../../ground/platform/mod.ts";
 import type { CreditPackage } from "./checkout.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
-
-const NEVER = Number.MAX_SAFE_INTEGER;
+import { DAY_MS, HOUR_MS, NEVER, startOf } from "../../ground/time.ts";
 
 const codeRow = rowOf({
   id: z.string(),

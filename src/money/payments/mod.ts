@@ -8,7 +8,7 @@
  * @module
  */
 
-export { buyerStatus, type CreditPackage, type OrderRequest, packageOf } from "./checkout.ts";
+export { type CreditPackage, type OrderRequest, packageOf } from "./checkout.ts";
 export {
   Codes,
   codesOf,

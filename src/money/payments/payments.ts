@@ -1,12 +1,11 @@
 import * as z from "zod";
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
-import type { PaymentSettings, ProxySettings } from "../../settings/config/mod.ts";
+import { type PaymentSettings, priceIn, type ProxySettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
 import {
-  amountOf,
   type Checkout,
   type CheckoutOptions,
   type CreditPackage,
@@ -22,7 +21,7 @@ import { refundOrder, type RefundRequest } from "./refund.ts";
 import { collectReleased } from "./settle_payment.ts";
 import { StripeClient, StripeError } from "./stripe_client.ts";
 import { stripeEvent } from "./stripe_objects.ts";
-import { logStopped, runTopUps, type TopUp, topUpOf, turnOff, turnOn } from "./top_up.ts";
+import { logStopped, runTopUps, type TopUp, topUpOf, topUpOff, turnOn } from "./top_up.ts";
 import { respondToWebhook, type WebhookOutcome } from "./webhook.ts";
 
 /** Dependencies of {@linkcode Payments}. */
@@ -113,7 +112,7 @@ export class Payments {
   /** Price of a package online, in minor units; `null` if it is not sold online. */
   priceOf(offer: CreditPackage): number | null {
     if (!this.isOnline || offer.credits === null) return null;
-    return amountOf(offer, this.currency) || null;
+    return priceIn(offer, this.currency) || null;
   }
 
   /**
@@ -293,7 +292,8 @@ export class Payments {
 
   /** Turns an account's automatic purchases off, and forgets its payment method. */
   async turnOffTopUp(account: Account): Promise<void> {
-    await turnOff(this.#parts.database, account, this.#parts.now());
+    const { database, now } = this.#parts;
+    await database.batch([topUpOff(account.id, now())]);
   }
 
   /** Buys for the accounts whose balance is low. @returns How many purchases were paid. */

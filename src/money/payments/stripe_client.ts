@@ -45,8 +45,8 @@ export class StripeError extends Error {
   /** The service's own code, such as `card_declined`. */
   readonly code: string;
 
-  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(status: number, code: string, message: string) {
+    super(message);
     this.status = status;
     this.code = code;
   }

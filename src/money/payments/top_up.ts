@@ -136,11 +136,6 @@ export async function turnOn(
   }]);
 }
 
-/** Turns automatic purchases off, and forgets the payment method. */
-export async function turnOff(database: Database, account: Account, nowMs: number): Promise<void> {
-  await database.batch([topUpOff(account.id, nowMs)]);
-}
-
 /** The statement that turns off automatic purchases of an account, and forgets the payment method. */
 export function topUpOff(accountId: string, nowMs: number): Statement {
   return {

@@ -1,7 +1,7 @@
 import { isTimeZone, periodAt } from "../ledger/mod.ts";
 import { dateIn, instantIn } from "../../ground/amounts/mod.ts";
 import { ZoneFormats } from "../../ground/platform/mod.ts";
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 
 /** A report that cannot be made of what was asked; the message says what to ask instead. */
 export class ReportError extends Error {
@@ -52,12 +52,12 @@ export function readRange({ since, until, zone, nowMs, firstMs }: RangeOptions):
       `Unknown time zone '${zone}': use a name of the IANA database, such as Europe/Berlin.`,
     );
   }
-  const endMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
+  const endMs = startOf(nowMs, HOUR_MS) + HOUR_MS;
   const bounds = [
     since === undefined ? Math.min(firstMs, endMs - HOUR_MS) : boundAt(since, zone, nowMs),
     until === undefined ? endMs : boundAt(until, zone, nowMs),
   ] as const;
-  const [sinceMs, untilMs] = [hourOf(bounds[0]), hourOf(bounds[1])];
+  const [sinceMs, untilMs] = [startOf(bounds[0], HOUR_MS), startOf(bounds[1], HOUR_MS)];
   if (untilMs <= sinceMs) {
     throw new ReportError(
       `The range is empty: it begins at ${timeText(sinceMs)} and ends before ${
@@ -67,11 +67,6 @@ export function readRange({ since, until, zone, nowMs, firstMs }: RangeOptions):
     );
   }
   return { sinceMs, untilMs, isRounded: sinceMs !== bounds[0] || untilMs !== bounds[1] };
-}
-
-/** The beginning of the hour that a time is in. */
-export function hourOf(ms: number): number {
-  return Math.floor(ms / HOUR_MS) * HOUR_MS;
 }
 
 /** A time, for people and programs: `2026-11-05T10:00Z`. */
@@ -87,7 +82,7 @@ export function boundAt(text: string, zone: string, nowMs: number): number {
   const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
   if (count !== undefined && Number(count) > 0) {
     const n = Number(count) - 1;
-    if (unit === "h") return hourOf(nowMs) - n * HOUR_MS;
+    if (unit === "h") return startOf(nowMs, HOUR_MS) - n * HOUR_MS;
     return dayStart(localDate(zone, nowMs) - n * DAY_MS, zone);
   }
   switch (text) {
@@ -140,18 +135,18 @@ export function periodBefore(
 ): UsageRange {
   const { sinceMs, untilMs } = range;
   const first = localDate(zone, sinceMs);
-  if (hourOf(dayStart(first, zone)) !== sinceMs) {
+  if (startOf(dayStart(first, zone), HOUR_MS) !== sinceMs) {
     return { ...range, sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs };
   }
   const last = localDate(zone, untilMs - 1);
   const isByMonth = since === "month" || MONTH.test(since);
   const shifted = isByMonth ? monthsBefore(first, last) : daysBefore(first, last);
-  const startOf = (date: number) => hourOf(dayStart(date, zone));
-  const sameTimeMs = startOf(shifted(last)) + untilMs - startOf(last);
+  const startIn = (date: number) => startOf(dayStart(date, zone), HOUR_MS);
+  const sameTimeMs = startIn(shifted(last)) + untilMs - startIn(last);
   return {
     ...range,
-    sinceMs: startOf(shifted(first)),
-    untilMs: untilMs === startOf(last + DAY_MS) && isEndOf(last, isByMonth)
+    sinceMs: startIn(shifted(first)),
+    untilMs: untilMs === startIn(last + DAY_MS) && isEndOf(last, isByMonth)
       ? sinceMs
       : Math.min(sameTimeMs, sinceMs),
   };
@@ -191,10 +186,10 @@ export function periodsOf(
   for (let atMs = sinceMs; atMs < untilMs;) {
     const bounds = periodAt(period, zone, atMs);
     // an hour that a period begins in the middle of is of that period
-    const endMs = Math.max(hourOf(bounds.endsAtMs), atMs + HOUR_MS);
-    const isLate = hourOf(bounds.endsAtMs) <= atMs;
+    const endMs = Math.max(startOf(bounds.endsAtMs, HOUR_MS), atMs + HOUR_MS);
+    const isLate = startOf(bounds.endsAtMs, HOUR_MS) <= atMs;
     const own = isLate ? periodAt(period, zone, bounds.endsAtMs) : bounds;
-    const lastMs = Math.min(isLate ? hourOf(own.endsAtMs) : endMs, untilMs);
+    const lastMs = Math.min(isLate ? startOf(own.endsAtMs, HOUR_MS) : endMs, untilMs);
     periods.push({ startsAtMs: own.startsAtMs, sinceMs: atMs, untilMs: lastMs });
     atMs = lastMs;
   }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Value } from "../../ground/database/mod.ts";
+import { allOf, type Condition, type Database, ifGiven } from "../../ground/database/mod.ts";
 import { readRecord, type RequestRecord } from "./records.ts";
 import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 import {
@@ -65,7 +65,8 @@ export async function searchRecords(
   search: RecordSearch,
 ): Promise<SearchedRecords> {
   const { sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER, limit } = search;
-  const wanted = clausesOf(search);
+  const conditions = conditionsOf(search);
+  const wanted = allOf(conditions);
   const ids: string[] = [];
   let from: RecordPosition = search.before !== undefined && search.before.startedAtMs < untilMs
     ? search.before
@@ -78,7 +79,7 @@ export async function searchRecords(
     const jump = await latestAt(database, search, Math.max(sinceMs, 0), from.startedAtMs);
     if (jump === undefined) return await page({ next: undefined, isPartial: false });
     if (jump < from.startedAtMs) from = { startedAtMs: jump, requestId: "" };
-    const isFiltered = wanted.length > 0;
+    const isFiltered = conditions.length > 0;
     const { found, count, last } = await scan(database, search, {
       from,
       sinceMs,
@@ -100,25 +101,16 @@ export async function searchRecords(
   return await page({ next: from, isPartial: true });
 }
 
-/** Conditions on a record, with their values. */
-function clausesOf(
-  { route, keyId, ending, tag }: RecordSearch,
-): readonly (readonly [sql: string, ...values: readonly Value[]])[] {
+/** Conditions on a record. */
+function conditionsOf({ route, keyId, ending, tag }: RecordSearch): readonly Condition[] {
   return [
-    ...(route === undefined ? [] : [["route = ?", route] as const]),
-    ...(keyId === undefined ? [] : [["key_id = ?", keyId] as const]),
-    ...(ending === undefined
-      ? []
-      : ending === "failed"
-      ? [["ending <> 'complete'"] as const]
-      : [["ending = ?", ending] as const]),
-    ...(tag === undefined ? [] : [
-      [
-        `exists (select 1 from ${membersOf("tags", "tag")} where tag.key = ? and tag.value = ?)`,
-        tag.name,
-        tag.value,
-      ] as const,
-    ]),
+    ...ifGiven(route, "route = ?"),
+    ...ifGiven(keyId, "key_id = ?"),
+    ...ifGiven(ending, ending === "failed" ? "ending <> 'complete'" : "ending = ?"),
+    ...(tag === undefined ? [] : [{
+      sql: `exists (select 1 from ${membersOf("tags", "tag")} where tag.key = ? and tag.value = ?)`,
+      args: [tag.name, tag.value],
+    }]),
   ];
 }
 
@@ -136,15 +128,14 @@ async function scan(
   { from, sinceMs, wanted, rows, limit }: {
     from: RecordPosition;
     sinceMs: number;
-    wanted: ReturnType<typeof clausesOf>;
+    wanted: Condition;
     rows: number;
     limit: number;
   },
 ): Promise<z.output<typeof scanned>> {
-  const hit = wanted.length === 0 ? "true" : wanted.map(([sql]) => sql).join(" and ");
   const row = await database.one(
     `with looked_at as materialized (
-        select started_at_ms, request_id, ${hit} as hit from usage_records
+        select started_at_ms, request_id, ${wanted.sql} as hit from usage_records
         where account_id = ? and (started_at_ms, request_id) < (?, ?) and started_at_ms >= ?
         order by started_at_ms desc, request_id desc limit ?
       )
@@ -164,7 +155,7 @@ async function scan(
       })
     } as json`,
     [
-      ...wanted.flatMap(([, ...values]) => values),
+      ...wanted.args,
       accountId,
       from.startedAtMs,
       from.requestId,
@@ -200,14 +191,13 @@ async function latestAt(
   sinceMs: number,
   beforeMs: number,
 ): Promise<number | undefined> {
-  const clauses: [string, ...Value[]][] = [];
-  if (route !== undefined) clauses.push(["route = ?", route]);
-  if (keyId !== undefined) clauses.push(["key_id = ?", keyId]);
-  if (ending === "complete") clauses.push(["requests > errors"]);
-  else if (ending !== undefined) clauses.push(["errors > 0"]);
-  if (clauses.length === 0) return beforeMs;
-  const where = clauses.map(([sql]) => sql).join(" and ");
-  const values = clauses.flatMap(([, ...more]) => more);
+  const conditions = [
+    ...ifGiven(route, "route = ?"),
+    ...ifGiven(keyId, "key_id = ?"),
+    ...ifGiven(ending, ending === "complete" ? "requests > errors" : "errors > 0"),
+  ];
+  if (conditions.length === 0) return beforeMs;
+  const { sql: where, args: values } = allOf(conditions);
   const bounds = await database.one(
     "select (select min(day_at_ms) from usage_days) as first, (select max(day_at_ms) from usage_days) as last",
   );

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { jsonText, rowOf } from "../../ground/row.ts";
 import { ALERT_KINDS, type AlertKind } from "../../settings/config/mod.ts";
 import type { JsonObject, Row } from "../../ground/database/mod.ts";
-import { displayed, newId } from "../../ground/platform/mod.ts";
+import { displayed, newId, wellFormedJson } from "../../ground/platform/mod.ts";
 
 /** Characters of a title or a text that are kept. */
 const MAX_CHARS = 1_000;
@@ -67,6 +67,6 @@ export function newRow(alert: NewAlert): JsonObject {
     team: teamId,
     title: text(title),
     text: text(alert.text),
-    data: JSON.stringify(data, (_, one) => typeof one === "string" ? one.toWellFormed() : one),
+    data: wellFormedJson(data),
   };
 }

@@ -236,7 +236,7 @@ export class Accounts {
       kind === undefined ? ["kind <> 'pool'"] : ["? in (kind, 'any')", kind],
       ...(disabled === undefined
         ? []
-        : [["(disabled_at_ms is not null) = ?", disabled ? 1 : 0] as const]),
+        : [[`disabled_at_ms is ${disabled ? "not null" : "null"}`] as const]),
       ...(after === undefined ? [] : [[IS_AFTER, after] as const]),
     ];
     const rows = await this.#database.all(

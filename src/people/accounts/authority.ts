@@ -1,4 +1,4 @@
-import type { Condition } from "../../ground/database/mod.ts";
+import { allOf, type Condition, ifGiven } from "../../ground/database/mod.ts";
 import type { Account } from "./account.ts";
 import type { TeamRole } from "./roles.ts";
 
@@ -15,26 +15,20 @@ export interface Authority {
  * Holds while somebody has the authority with which they were let in, for the transaction of a write: who was demoted, stopped
  * or disabled meanwhile, or whose key was revoked, writes nothing.
  */
-export function stillHas({ account, keyId = null, inTeam }: Authority): Condition {
-  const conditions: Condition[] = [{
-    sql: "exists (select 1 from accounts where id = ? and role = ? and disabled_at_ms is null)",
-    args: [account.id, account.role],
-  }];
-  if (keyId !== null) {
-    conditions.push({
-      sql: "exists (select 1 from keys where id = ? and revoked_at_ms is null)",
-      args: [keyId],
-    });
-  }
-  if (inTeam !== undefined) {
-    conditions.push({
+export function stillHas({ account, keyId, inTeam }: Authority): Condition {
+  return allOf([
+    {
+      sql: "exists (select 1 from accounts where id = ? and role = ? and disabled_at_ms is null)",
+      args: [account.id, account.role],
+    },
+    ...ifGiven(
+      keyId ?? undefined,
+      "exists (select 1 from keys where id = ? and revoked_at_ms is null)",
+    ),
+    ...(inTeam === undefined ? [] : [{
       sql: `exists (select 1 from team_members
         where team_id = ? and account_id = ? and role = ? and stopped_at_ms is null)`,
       args: [inTeam.teamId, account.id, inTeam.role],
-    });
-  }
-  return {
-    sql: conditions.map(({ sql }) => sql).join(" and "),
-    args: conditions.flatMap(({ args }) => args),
-  };
+    }]),
+  ]);
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database } from "../../ground/database/mod.ts";
+import { allOf, type Database, ifGiven } from "../../ground/database/mod.ts";
 import { columnsIn, rowOf, shownText } from "../../ground/row.ts";
 import { textsOf } from "../../ground/sql/mod.ts";
 
@@ -31,18 +31,12 @@ export async function ownersOfKeys(
   database: Database,
   { keyIds, teamId, memberId, inTeam = false }: OwnedKeyFilter,
 ): Promise<OwnedKey[]> {
-  const wanted = [
-    [`id in ${textsOf()}`, JSON.stringify(keyIds)],
-    ["team_id = ?", teamId],
-    ["member_id = ?", memberId],
-  ] as const;
-  const given = wanted.filter(([, value]) => value !== undefined);
-  const clauses = [...given.map(([clause]) => clause), ...inTeam ? ["team_id is not null"] : []];
-  const rows = await database.all(
-    `select ${columnsIn(ownedKey)} from keys where ${
-      clauses.length === 0 ? "true" : clauses.join(" and ")
-    }`,
-    given.map(([, value]) => value!),
-  );
+  const { sql, args } = allOf([
+    ...ifGiven(keyIds && JSON.stringify(keyIds), `id in ${textsOf()}`),
+    ...ifGiven(teamId, "team_id = ?"),
+    ...ifGiven(memberId, "member_id = ?"),
+    ...(inTeam ? [{ sql: "team_id is not null", args: [] }] : []),
+  ]);
+  const rows = await database.all(`select ${columnsIn(ownedKey)} from keys where ${sql}`, args);
   return rows.map((row) => ownedKey.parse(row));
 }

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import { allOf, type Database, ifGiven, type Statement } from "../../ground/database/mod.ts";
 import { type Account, AccountError, conflict, readName } from "./account.ts";
 import {
   checkKeyOptions,
@@ -227,28 +227,19 @@ export class Keys {
       readonly limit: number;
     },
   ): Promise<Key[]> {
-    const clauses: [string, readonly (string | number)[]][] = [["true", []]];
-    if (accountId !== undefined) {
-      clauses.push(["(account_id = ? or member_id = ?)", [accountId, accountId]]);
-    }
-    if (teamId !== undefined) clauses.push(["team_id = ?", [teamId]]);
-    if (memberId !== undefined) clauses.push(["member_id = ?", [memberId]]);
-    if (activeAtMs !== undefined) {
-      clauses.push([
+    const { sql, args } = allOf([
+      ...ifGiven(accountId, "account_id = ? or member_id = ?"),
+      ...ifGiven(teamId, "team_id = ?"),
+      ...ifGiven(memberId, "member_id = ?"),
+      ...ifGiven(
+        activeAtMs,
         "revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > ?)",
-        [activeAtMs],
-      ]);
-    }
-    if (after !== undefined) {
-      clauses.push([
-        "(created_at_ms, id) > (select created_at_ms, id from keys where id = ?)",
-        [after],
-      ]);
-    }
+      ),
+      ...ifGiven(after, "(created_at_ms, id) > (select created_at_ms, id from keys where id = ?)"),
+    ]);
     const rows = await this.#database.all(
-      `select ${KEY_COLUMNS} from keys where ${clauses.map(([sql]) => sql).join(" and ")}
-        order by created_at_ms, id limit ?`,
-      [...clauses.flatMap(([, args]) => args), limit],
+      `select ${KEY_COLUMNS} from keys where ${sql} order by created_at_ms, id limit ?`,
+      [...args, limit],
     );
     return rows.map(readKey);
   }

@@ -4,9 +4,9 @@ import type { ActionObject } from "../accounts/mod.ts";
 import {
   type Condition,
   type Database,
+  ifGiven,
   scanRows,
   type Statement,
-  type Value,
 } from "../../ground/database/mod.ts";
 import { type Actor, type Door, DOORS, type Origin } from "./actor.ts";
 import { greatest, isSameButForCase } from "../../ground/sql/mod.ts";
@@ -148,29 +148,19 @@ export interface LogFilter {
  */
 export async function logEntries(database: Database, filter: LogFilter): Promise<LogEntry[]> {
   const { sinceMs, untilMs, by, about, operation, door, outcome, after, limit } = filter;
-  const within: Condition[] = [];
-  const wanted: Condition[] = [];
-  if (sinceMs !== undefined) within.push({ sql: "at_ms >= ?", args: [sinceMs] });
-  if (untilMs !== undefined) within.push({ sql: "at_ms < ?", args: [untilMs] });
-  const only = (sql: string, ...args: readonly Value[]) => wanted.push({ sql, args });
-  if (by !== undefined) {
-    only(`${isSameButForCase("actor", "?")} or actor_id = ? or key_id = ?`, by, by, by);
-  }
-  if (about !== undefined) {
-    only("account_id = ? or team_id = ? or object_id = ?", about, about, about);
-  }
-  if (operation !== undefined) only("operation = ?", operation);
-  if (door !== undefined) only("door = ?", door);
-  if (outcome !== undefined) only("outcome = ?", outcome);
   const rows = await scanRows(database, {
     from: "from operation_log",
     columns: COLUMNS,
     order: ["at_ms", "id"],
-    within,
-    filter: wanted,
-    after: after === undefined
-      ? undefined
-      : { sql: "select at_ms, id from operation_log where id = ?", args: [after] },
+    within: [...ifGiven(sinceMs, "at_ms >= ?"), ...ifGiven(untilMs, "at_ms < ?")],
+    filter: [
+      ...ifGiven(by, `${isSameButForCase("actor", "?")} or actor_id = ? or key_id = ?`),
+      ...ifGiven(about, "account_id = ? or team_id = ? or object_id = ?"),
+      ...ifGiven(operation, "operation = ?"),
+      ...ifGiven(door, "door = ?"),
+      ...ifGiven(outcome, "outcome = ?"),
+    ],
+    after: ifGiven(after, "select at_ms, id from operation_log where id = ?")[0],
     limit,
   });
   return rows.map((row) => entryRow.parse(row));

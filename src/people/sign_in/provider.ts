@@ -3,6 +3,7 @@ import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
 import * as z from "zod";
 import { displayed, jsonIn } from "../../ground/platform/mod.ts";
+import { HOUR_MS, MINUTE_MS } from "../../ground/time.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Challenge, challengeOf } from "./challenge.ts";
 import { type Claims, groupsOf } from "./groups.ts";
@@ -11,15 +12,13 @@ import { SignInError } from "./sign_in_error.ts";
 import { WayError, Ways, type WaysOptions } from "./ways.ts";
 
 /** How long what a provider says of itself is believed. */
-const METADATA_MS = 3_600_000;
-/** How long a request to a provider may take, in all. */
-const TIMEOUT_MS = 10_000;
+export const METADATA_MS = HOUR_MS;
 /** Seconds by which clocks may differ (identity tokens: `exp`, `iat`). */
 export const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
 /** How soon the provider's keys are asked for again for a key that is not among them. */
-const KEYS_COOLDOWN_MS = 60_000;
+export const KEYS_COOLDOWN_MS = MINUTE_MS;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** OpenID Connect Core 1.0, section 2. */
 const MAX_SUBJECT_CHARS = 255;
@@ -330,7 +329,6 @@ export class OidcProvider {
       [oauth.customFetch]: (url: string, init: OAuth.CustomFetchOptions<string, unknown>) =>
         this.#ways.fetch(url, init),
       [oauth.allowInsecureRequests]: this.#ways.isNear,
-      signal: () => AbortSignal.timeout(TIMEOUT_MS),
     };
   }
 

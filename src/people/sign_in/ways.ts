@@ -78,19 +78,19 @@ export class Ways {
   /** @throws {WayError} If the address may not be asked. */
   async fetch(
     address: string,
-    { method, headers, body, signal }: Partial<OAuth.CustomFetchOptions<string, unknown>> = {},
+    { method, headers, body }: Partial<OAuth.CustomFetchOptions<string, unknown>> = {},
   ): Promise<Response> {
     const url = this.read(address);
-    const late = signal ?? AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const reply = await exchange({
       url,
       method: method === "POST" ? "POST" : "GET",
       headers: headers ?? {},
       body: body === undefined || body === null ? undefined : String(body),
-      ...await this.#way(url, late),
+      ...await this.#way(url, signal),
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
-      signal: late,
+      signal,
     });
     const kept = ["content-type", "www-authenticate", "date"].flatMap((name) => {
       const value = reply.headers[name];

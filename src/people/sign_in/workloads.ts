@@ -1,15 +1,9 @@
 import type { JWTVerifyGetKey } from "jose";
-import { HOUR_MS, MINUTE_MS } from "../../ground/time.ts";
 import type { WorkloadSettings } from "../../settings/config/mod.ts";
-import { ALGORITHMS, SKEW_S } from "./provider.ts";
+import { ALGORITHMS, KEYS_COOLDOWN_MS, METADATA_MS, SKEW_S } from "./provider.ts";
 import { WayError, Ways, type WaysOptions } from "./ways.ts";
 import { digestOf } from "../../ground/platform/mod.ts";
 
-const TIMEOUT_MS = 10_000;
-/** How long an issuer's discovery document is believed. */
-const METADATA_MS = HOUR_MS;
-/** How soon an issuer's keys are asked for again for a key that is not among them. */
-const KEYS_COOLDOWN_MS = MINUTE_MS;
 /** A job's token is not valid for longer. */
 const MAX_LIFE_S = 24 * 3_600;
 
@@ -119,7 +113,6 @@ export class Workloads {
     const jose = await import("jose");
     const find = jose.createRemoteJWKSet(new URL(address), {
       cooldownDuration: KEYS_COOLDOWN_MS,
-      timeoutDuration: TIMEOUT_MS,
       [jose.customFetch]: async (url: string) => Response.json(await jsonAt(url, ways)),
     });
     this.#keys.set(issuer, { find, atMs: this.#now() });

@@ -84,11 +84,6 @@ export class Hold {
     return this.#terms.admittedAtMs;
   }
 
-  /** Max output tokens, over all choices. */
-  get maxOutput(): number {
-    return this.#terms.maxOutput;
-  }
-
   /** Output tokens that may be charged now: those that the held credits pay for. */
   get outputTokens(): number {
     return Math.min(this.#paid, this.maxCharged);

@@ -38,7 +38,6 @@ export function readChatAsk(body: JsonObject): SimulatedAsk {
       isObject(tool)
         ? [{
           name: text(tool.name) ?? "",
-          description: text(tool.description) ?? "",
           schema: isObject(tool.parameters) ? tool.parameters : { type: "object", properties: {} },
         }]
         : []

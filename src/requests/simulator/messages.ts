@@ -56,7 +56,6 @@ export function readMessagesAsk(body: JsonObject): SimulatedAsk {
     images: blocks.filter(({ type }) => type === "image").map(imageOf),
     tools: objects(body.tools).map((tool) => ({
       name: text(tool.name) ?? "",
-      description: text(tool.description) ?? "",
       schema: isObject(tool.input_schema) ? tool.input_schema : { type: "object", properties: {} },
     })),
     toolChoice: choice.type === "tool"

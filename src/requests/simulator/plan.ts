@@ -7,7 +7,6 @@ import { sample } from "./sample.ts";
 /** A tool on offer. */
 export interface SimulatedTool {
   readonly name: string;
-  readonly description: string;
   readonly schema: JsonObject;
 }
 

@@ -80,7 +80,6 @@ function toolsOf(tool: JsonObject): SimulatedTool[] {
   if (name === undefined) return [];
   return [{
     name,
-    description: text(tool.description) ?? "",
     schema: tool.type === "custom"
       ? FREE_TEXT
       : isObject(tool.parameters)

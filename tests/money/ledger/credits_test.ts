@@ -8,7 +8,7 @@ import {
   takeableOf,
   takeBack,
 } from "../../../src/money/ledger/mod.ts";
-import { NEVER } from "../../../src/money/ledger/credits.ts";
+import { NEVER } from "../../../src/ground/time.ts";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";

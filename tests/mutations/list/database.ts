@@ -155,7 +155,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "unknown-forgotten",
     file: "src/ground/database/group_writer.ts",
-    find: "waiting.done.reject(isRepeated ? stillUnknown(error) : error);",
+    find: "waiting.done.reject(isRepeated ? asUnknown(error) : error);",
     replace: "waiting.done.reject(error);",
     tests: [{ file: "tests/ground/database/group_writer_test.ts", filter: "stays unknown" }],
     why: "A request would be rejected although its charge may be there.",

@@ -23,6 +23,7 @@ import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { chatImages } from "../neutral/made_images.ts";
 import { readFormat } from "../neutral/output_format.ts";
+import { inputSchema } from "../neutral/schemas.ts";
 import { hasOwnSeal, signaturesIn } from "./signatures.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
 
@@ -216,11 +217,10 @@ function toolOf(tool: RequestFields): Tool {
       `A tool of type '${type}' cannot be offered by this model's upstream.`,
     );
   }
-  const parameters = own.get("parameters");
   return {
     name: own.text("name") ?? "",
     description: own.text("description"),
-    schema: isObject(parameters) ? parameters : { type: "object", properties: {} },
+    schema: inputSchema(own.get("parameters")),
     strict: own.boolean("strict"),
     ...markOf(tool.object, own.object),
   };

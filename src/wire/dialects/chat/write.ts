@@ -6,7 +6,8 @@ import { lastMark, type MarkedText, splitInstructions, writeMark } from "../neut
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../neutral/output_format.ts";
-import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { withoutMeta } from "../neutral/schemas.ts";
+import { pairResults, resultText, withIds } from "../neutral/tool_results.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import type { JsonObject } from "../json.ts";
 import { legalName } from "../neutral/tool_names.ts";
@@ -102,7 +103,7 @@ function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
       messages.push(assistantOf(turn, target));
     }
     if (turn.role !== "tool") return;
-    const text = resultText(turn, attached);
+    const text = toolText(turn, attached);
     const mark = target.marks ? turn.cached ?? lastMark(turn.parts).cached : undefined;
     const content = textOf([{ text, cached: mark }]);
     messages.push({ role: "tool", tool_call_id: turn.callId, content });
@@ -142,13 +143,8 @@ function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
   };
 }
 
-function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
-  const texts = parts.map((part) => {
-    if (part.type === "text") return part.text;
-    attached.push(part);
-    return `[${part.type} ${attached.length}, see below]`;
-  }).filter((one) => one !== "");
-  const text = texts.join("\n");
+function toolText({ parts, failed }: ToolTurn, attached: Part[]): string {
+  const text = resultText(parts, attached);
   if (failed) return text === "" ? "Error" : `Error: ${text}`;
   return text === "" ? "(no output)" : text;
 }
@@ -207,10 +203,4 @@ function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject |
   return typeof choice === "string"
     ? choice
     : { type: "function", function: { name: legalName(choice.name) } };
-}
-
-/** Some upstreams fail over `$schema`, and none needs it. */
-function withoutMeta(schema: JsonObject): JsonObject {
-  const { $schema: _, ...rest } = schema;
-  return rest;
 }

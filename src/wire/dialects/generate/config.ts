@@ -1,6 +1,8 @@
 import type { WriteConversationOptions } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Concept, Conversation } from "../neutral/conversation.ts";
+import { describedSchema } from "../neutral/output_format.ts";
+import { withoutMeta } from "../neutral/schemas.ts";
 import type { Effort, ReasoningRequest } from "../reasoning.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { alwaysThinks, maxThinkingBudget, reasonsByLevel } from "./models.ts";
@@ -71,7 +73,9 @@ export function configOf(
   if (sequences.length < stop.length) dropped.push("stop");
   if (format !== undefined) {
     config.responseMimeType = "application/json";
-    if (format.type === "json_schema") config.responseJsonSchema = schemaOf(format);
+    if (format.type === "json_schema") {
+      config.responseJsonSchema = withoutMeta(describedSchema(format));
+    }
   }
   if (logprobs !== undefined) {
     config.responseLogprobs = true;
@@ -87,15 +91,6 @@ export function configOf(
     else adjusted.push(`${fields.reasoningBudget}=${thinking.thinkingBudget}`);
   }
   return { config, dropped, adjusted };
-}
-
-/** A schema with what it is about: there is no other place for that. */
-function schemaOf(
-  { schema: { $schema: _, ...schema }, description }: Exclude<Conversation["format"], undefined> & {
-    type: "json_schema";
-  },
-): JsonObject {
-  return description === undefined ? schema : { ...schema, description };
 }
 
 /** What switches thinking off, as far as a model can be. */

@@ -6,8 +6,9 @@ import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/c
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
 import { signatureIn } from "../neutral/thought_signatures.ts";
+import { withoutMeta } from "../neutral/schemas.ts";
 import { legalName } from "../neutral/tool_names.ts";
-import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
+import { pairResults, resultText, withUniqueIds } from "../neutral/tool_results.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import { reasonsByLevel } from "./models.ts";
 
@@ -30,16 +31,16 @@ export function contentsOf(
   const contents: JsonObject[] = [];
   /** Names of the last calls, in the order of their results, which have to name them. */
   let names: readonly string[] = [];
-  let results: { parts: JsonObject[]; attached: JsonObject[] } | undefined;
-  const endResults = () => {
-    if (results !== undefined) push(contents, "user", [...results.parts, ...results.attached]);
-    results = undefined;
-  };
+  const results: JsonObject[] = [];
+  /** Images and documents of results, which follow them: not every model takes them within one. */
+  const attached: Part[] = [];
+  const endResults = () =>
+    push(contents, "user", [...results.splice(0), ...attached.splice(0).flatMap(write)]);
   for (const turn of turns) {
     if (turn.role === "tool") {
-      results ??= { parts: [], attached: [] };
-      const name = names[results.parts.length] ?? "";
-      results.parts.push(resultOf(turn, { name, attached: results.attached, write }));
+      const name = legalName(names[results.length] ?? "");
+      const response = { [turn.failed ? "error" : "output"]: resultText(turn.parts, attached) };
+      results.push({ functionResponse: { id: turn.callId, name, response } });
       continue;
     }
     endResults();
@@ -86,30 +87,6 @@ function modelParts(
   ];
 }
 
-/** Images and documents follow the results, since not every model takes them within one. */
-function resultOf(
-  { callId, parts, failed }: Turn & { role: "tool" },
-  { name, attached, write }: {
-    readonly name: string;
-    readonly attached: JsonObject[];
-    readonly write: (part: Part) => JsonObject[];
-  },
-): JsonObject {
-  const texts = parts.map((part) => {
-    if (part.type === "text") return part.text;
-    attached.push(...write(part));
-    const number = attached.filter(({ text }) => text === undefined).length; // without their titles
-    return `[${part.type} ${number}, see below]`;
-  }).filter((one) => one !== "");
-  return {
-    functionResponse: {
-      id: callId,
-      name: legalName(name),
-      response: { [failed ? "error" : "output"]: texts.join("\n") },
-    },
-  };
-}
-
 /**
  * A part, after the title of a document: there is no other place for that.
  *
@@ -144,14 +121,11 @@ function imageType(url: string): string {
 
 /** Tools, and which of them the model is to call. */
 export function toolsOf({ tools, toolChoice }: Conversation): JsonObject {
-  const functionDeclarations = tools.map(({ name, description, schema }) => {
-    const { $schema: _, ...parametersJsonSchema } = schema; // nothing needs it
-    return {
-      name: legalName(name),
-      ...(description === undefined ? {} : { description }),
-      parametersJsonSchema: { type: "object", ...parametersJsonSchema },
-    };
-  });
+  const functionDeclarations = tools.map(({ name, description, schema }) => ({
+    name: legalName(name),
+    ...(description === undefined ? {} : { description }),
+    parametersJsonSchema: { type: "object", ...withoutMeta(schema) },
+  }));
   return {
     tools: [{ functionDeclarations }],
     ...(toolChoice === undefined

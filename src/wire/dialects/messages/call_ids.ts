@@ -1,37 +1,9 @@
 import { entryOf, type JsonObject, objects, text } from "../json.ts";
-import { clientId, type IdOrigin, legalId, upstreamIds } from "../neutral/call_ids.ts";
+import { type IdOrigin, legalId, UniqueCallIds, upstreamIds } from "../neutral/call_ids.ts";
 
-/**
- * Makes the ids of a reply's tool calls legal in this dialect, and unique in the whole conversation. Some upstreams start numbering again in each
- * reply (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
- */
-export class MessagesCallIds {
-  readonly #body: JsonObject;
-  readonly #origin: IdOrigin;
-  #used: Set<string> | undefined;
-  readonly #counts = new Map<string, number>();
-
-  /**
-   * @param body The request, whose history is searched when the reply calls a tool.
-   * @param origin The dialect of the upstream that replies.
-   */
-  constructor(body: JsonObject, origin: IdOrigin) {
-    this.#body = body;
-    this.#origin = origin;
-  }
-
-  /** Returns the id for one more call: as the upstream wrote it, unless that is taken or not legal. */
-  unique(id: string): string {
-    this.#used ??= usedIn(this.#body);
-    let count = this.#counts.get(id) ?? 1;
-    let unique = clientId(id, { origin: this.#origin, count });
-    while (this.#used.has(unique)) {
-      unique = clientId(id, { origin: this.#origin, count: ++count });
-    }
-    this.#counts.set(id, count);
-    this.#used.add(unique);
-    return unique;
-  }
+/** The ids of a reply's calls, of which none is in the request's history. */
+export function replyCallIds(body: JsonObject, origin: IdOrigin): UniqueCallIds {
+  return new UniqueCallIds(origin, () => usedIn(body));
 }
 
 /** The id of a call to which its upstream gave none, by its place in the reply. */
@@ -39,14 +11,12 @@ export function madeCallId(replyId: string, place: number): string {
   return `toolu_${replyId.replace(/^msg_/, "")}_${place}`;
 }
 
-function usedIn({ messages }: JsonObject): Set<string> {
-  const used = new Set<string>();
-  for (const { content } of objects(messages)) {
-    for (const { type, id } of objects(content)) {
-      if (type === "tool_use" && typeof id === "string") used.add(id);
-    }
-  }
-  return used;
+function usedIn({ messages }: JsonObject): string[] {
+  return objects(messages).flatMap(({ content }) => objects(content).flatMap(idOfCall));
+}
+
+function idOfCall({ type, id }: JsonObject): string[] {
+  return type === "tool_use" && typeof id === "string" ? [id] : [];
 }
 
 /**
@@ -59,9 +29,7 @@ export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
   return messages.map((message) => {
     const blocks = objects(message.content);
     if (message.role === "assistant") {
-      const ids = blocks.flatMap(({ type, id }) =>
-        type === "tool_use" && typeof id === "string" ? [id] : []
-      );
+      const ids = blocks.flatMap(idOfCall);
       const originals = upstreamIds(ids, "messages").map((original, at) =>
         original === ids[at] ? legalId(original) : original
       );

@@ -19,10 +19,10 @@ import type { SseEvent } from "../sse/mod.ts";
 import { type Usage, withCounts } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
-import { legalId } from "../neutral/call_ids.ts";
+import { legalId, type UniqueCallIds } from "../neutral/call_ids.ts";
 import { takeBetas } from "./headers.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
-import { madeCallId, MessagesCallIds, withUpstreamIds } from "./call_ids.ts";
+import { madeCallId, replyCallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, messageReports, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { EventRepair, indexOf, repairBlock, repairedStop } from "./repair.ts";
@@ -115,7 +115,7 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
-  const ids = new MessagesCallIds(request.body, "messages");
+  const ids = replyCallIds(request.body, "messages");
   const content = objects(reply.content).flatMap((given, place) => {
     const block = repairBlock(given, SIGNATURE);
     return block === undefined ? [] : [withUniqueId(block, ids, madeCallId(id, place))];
@@ -171,7 +171,7 @@ function isFoundByTool({ content_block: block }: JsonObject): boolean {
 }
 
 /** @param made The id of a call to which its upstream gave none. */
-function withUniqueId(block: JsonObject, ids: MessagesCallIds, made: string): JsonObject {
+function withUniqueId(block: JsonObject, ids: UniqueCallIds, made: string): JsonObject {
   return block.type === "tool_use" ? { ...block, id: ids.unique(text(block.id) || made) } : block;
 }
 
@@ -196,7 +196,7 @@ const EVENTS: ReadonlySet<unknown> = new Set([
 
 class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream {
   readonly #context: StreamContext;
-  readonly #ids: MessagesCallIds;
+  readonly #ids: UniqueCallIds;
   hidesReasoning: boolean | undefined;
   hiddenTokens = 0;
   readonly #hostsTools: boolean;
@@ -210,7 +210,7 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
   constructor(context: ReplyContext) {
     super(new Meter());
     this.#context = streamContextOf(context);
-    this.#ids = new MessagesCallIds(context.request.body, "messages");
+    this.#ids = replyCallIds(context.request.body, "messages");
     this.#hostsTools = context.request.hostsTools ?? false;
   }
 

@@ -8,6 +8,7 @@ import { RequestFields } from "../request_fields.ts";
 import { imageUrl } from "./parse.ts";
 import { sealedIn, sealedText } from "./seals.ts";
 import type { OutputFormat } from "../neutral/output_format.ts";
+import { inputSchema } from "../neutral/schemas.ts";
 
 /**
  * A messages request in neutral form.
@@ -220,11 +221,10 @@ function toolOf(tool: RequestFields): Tool {
       }' (${type}) runs on the server, which is not supported by this model's upstream.`,
     );
   }
-  const schema = tool.get("input_schema");
   return {
     name: name ?? "",
     description: tool.text("description"),
-    schema: isObject(schema) ? schema : { type: "object", properties: {} },
+    schema: inputSchema(tool.get("input_schema")),
     strict: tool.boolean("strict"),
     ...markOf(tool.object),
   };

@@ -9,7 +9,7 @@ import {
   writeMark,
 } from "../neutral/cache_marks.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
-import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
+import { describedSchema, JSON_INSTRUCTION } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { legalName, MAX_CHARS_OF_MESSAGES } from "../neutral/tool_names.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
@@ -72,11 +72,6 @@ export function writeConversation(
 function systemOf(pieces: readonly MarkedText[]): JsonValue {
   if (pieces.length === 1 && pieces[0]!.cached === undefined) return pieces[0]!.text;
   return pieces.map(({ text, cached }) => ({ type: "text", text, ...writeMark(cached) }));
-}
-
-/** A schema with what it is about: there is no other place for that. */
-function describedSchema({ schema, description }: JsonSchemaFormat): JsonObject {
-  return description === undefined ? schema : { ...schema, description };
 }
 
 /** The service rejects stop sequences of white space only. */

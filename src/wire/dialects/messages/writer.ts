@@ -6,10 +6,11 @@ import {
 } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
+import type { UniqueCallIds } from "../neutral/call_ids.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { unusable } from "../upstream_error.ts";
 import { countedUsage, type Usage } from "../usage.ts";
-import { madeCallId, MessagesCallIds } from "./call_ids.ts";
+import { madeCallId, replyCallIds } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
 /** Signs reasoning that was translated: clients drop or reject thinking blocks without a signature. */
@@ -56,7 +57,7 @@ export class MessagesWriter implements ReplyWriter {
   readonly cites = false;
   tier: string | undefined;
   readonly #context: StreamContext;
-  readonly #ids: MessagesCallIds;
+  readonly #ids: UniqueCallIds;
   /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
   readonly #takesThinking: boolean;
   #started = false;
@@ -80,7 +81,7 @@ export class MessagesWriter implements ReplyWriter {
     this.#context = streamContextOf(context);
     const { thinking, stop_sequences: stopSequences } = context.request.body;
     this.#stopSequences = items(stopSequences);
-    this.#ids = new MessagesCallIds(context.request.body, "chat");
+    this.#ids = replyCallIds(context.request.body, "chat");
     this.#takesThinking = isObject(thinking) && thinking.type !== "disabled";
   }
 

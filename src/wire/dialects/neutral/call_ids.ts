@@ -80,6 +80,46 @@ function unescaped(body: string): string {
 }
 
 /**
+ * Makes the ids of a reply's tool calls legal, and unique in the whole conversation. Some upstreams start numbering again in each reply
+ * (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
+ */
+export class UniqueCallIds {
+  readonly #origin: IdOrigin;
+  readonly #taken: () => Iterable<string>;
+  readonly #fit: (id: string) => string;
+  #used: Set<string> | undefined;
+  /** How often the reply has had an id. */
+  readonly #counts = new Map<string, number>();
+
+  /**
+   * @param origin The dialect of the upstream that replies.
+   * @param taken Returns the ids in the request's history; called when the reply calls a tool.
+   * @param fit Shortens an id that is too long.
+   */
+  constructor(
+    origin: IdOrigin,
+    taken: () => Iterable<string>,
+    fit: (id: string) => string = (id) => id,
+  ) {
+    this.#origin = origin;
+    this.#taken = taken;
+    this.#fit = fit;
+  }
+
+  /** Returns the id for one more call: as the upstream wrote it, unless that is taken, too long or not legal. */
+  unique(id: string): string {
+    this.#used ??= new Set(this.#taken());
+    for (let count = (this.#counts.get(id) ?? 0) + 1;; count++) {
+      const unique = this.#fit(clientId(id, { origin: this.#origin, count }));
+      if (this.#used.has(unique)) continue;
+      this.#used.add(unique);
+      this.#counts.set(id, count);
+      return unique;
+    }
+  }
+}
+
+/**
  * Restores the ids of one message's calls to what their upstream wrote. An id that would then occur twice in the message is
  * left as it is.
  *

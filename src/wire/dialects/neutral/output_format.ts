@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { RequestFields } from "../request_fields.ts";
+import { withoutMeta } from "./schemas.ts";
 
 /** The form of a reply's text: any JSON object, or JSON that satisfies a schema. */
 export type OutputFormat = { readonly type: "json_object" } | JsonSchemaFormat;
@@ -48,11 +49,15 @@ export function readFormat(
 
 /** The fields of a schema as OpenAI's dialects write it. */
 export function writeSchema(format: JsonSchemaFormat): JsonObject {
-  const { $schema: _, ...schema } = format.schema; // some upstreams fail over it, and none needs it
   return {
     name: format.name ?? SCHEMA_NAME,
     ...(format.description === undefined ? {} : { description: format.description }),
     ...(format.strict === undefined ? {} : { strict: format.strict }),
-    schema,
+    schema: withoutMeta(format.schema),
   };
+}
+
+/** A reply's schema with what it is about, for dialects that have no other place for that. */
+export function describedSchema({ schema, description }: JsonSchemaFormat): JsonObject {
+  return description === undefined ? schema : { ...schema, description };
 }

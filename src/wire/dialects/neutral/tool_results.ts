@@ -63,6 +63,15 @@ function asUserParts({ parts, failed }: ToolTurn): Part[] {
   return [{ type: "text", text }, ...parts.filter(({ type }) => type !== "text")];
 }
 
+/** The text of a result, for dialects in which it can be no more: other parts are attached, and the text names them. */
+export function resultText(parts: readonly Part[], attached: Part[]): string {
+  return parts.map((part) => {
+    if (part.type === "text") return part.text;
+    attached.push(part);
+    return `[${part.type} ${attached.length}, see below]`;
+  }).filter((one) => one !== "").join("\n");
+}
+
 /**
  * Replaces the ids of paired calls and results.
  *

@@ -1,15 +1,6 @@
+import { wellFormedJson } from "../../../../ground/platform/mod.ts";
 import type { JsonObject } from "../../json.ts";
 import { type ResponseEcho, responseObject } from "./response_object.ts";
-
-/** JSON without the escape of half a character: strict clients, Codex among them, cannot read an event that has one. */
-function wellFormedJson(event: JsonObject): string {
-  const json = JSON.stringify(event);
-  if (!json.includes("\\ud")) return json;
-  return JSON.stringify(
-    event,
-    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
-  );
-}
 
 /**
  * Writes the events of one stream, each whole and with its number: from 0, without gaps. Whatever is written first, the stream
@@ -61,6 +52,7 @@ export class EventLines {
     const event: JsonObject = { type, sequence_number: 0, ...fields };
     event.type = type; // an upstream's fields have its own
     event.sequence_number = this.#next++;
+    // strict clients, Codex among them, cannot read an event with half a character
     return `event: ${type}\ndata: ${wellFormedJson(event)}\n\n`;
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import type { Citation, ReplyEvent } from "../../neutral/conversation.ts";
-import type { ResponsesCallIds } from "./call_ids.ts";
+import type { UniqueCallIds } from "../../neutral/call_ids.ts";
 import { CallItem, callPrefix } from "./call_item.ts";
 import type { EventLines } from "./event_lines.ts";
 import { ImageItem } from "./image_item.ts";
@@ -30,7 +30,7 @@ export interface OutputOptions {
   readonly idPart: string;
   /** The tools by the names under which upstreams are offered them. */
   readonly tools: ReadonlyMap<string, ClientTool>;
-  readonly callIds: ResponsesCallIds;
+  readonly callIds: UniqueCallIds;
   /** Whether the client wants probabilities of tokens. */
   readonly wantsLogprobs: boolean;
   readonly reasoning: ReasoningForm & ReasoningSeal & { readonly isKept: boolean };

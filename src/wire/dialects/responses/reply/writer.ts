@@ -5,10 +5,10 @@ import {
   type StreamContext,
   streamContextOf,
 } from "../../dialect.ts";
-import type { JsonObject } from "../../json.ts";
+import { type JsonObject, type JsonValue, objects, text } from "../../json.ts";
+import { shortId, UniqueCallIds } from "../../neutral/call_ids.ts";
 import type { Finish, ReplyEvent } from "../../neutral/conversation.ts";
 import type { Usage } from "../../usage.ts";
-import { ResponsesCallIds } from "./call_ids.ts";
 import { COMPACT_PATH, isCompaction } from "../request/compaction.ts";
 import { responseError } from "../errors.ts";
 import { EventLines } from "./event_lines.ts";
@@ -65,13 +65,14 @@ export class ResponsesWriter implements ReplyWriter {
     this.#context = streamContextOf(context);
     this.#keepsItems = body.store !== false;
     const form = reasoningForm(body);
+    const taken = idsOf(body.input); // the body itself is not kept
     this.#echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.#lines = new EventLines(this.#echo);
     this.#output = new OutputWriter({
       lines: this.#lines,
       idPart: this.#idPart,
       tools: toolTable(body),
-      callIds: new ResponsesCallIds(body),
+      callIds: new UniqueCallIds("chat", () => taken, shortId),
       wantsLogprobs: request.logprobs !== undefined,
       reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
@@ -163,6 +164,11 @@ export class ResponsesWriter implements ReplyWriter {
       usage: writeResponsesUsage(usage),
     };
   }
+}
+
+/** The ids of the calls in an input, and of their results. */
+function idsOf(input: JsonValue | undefined): string[] {
+  return objects(input).flatMap(({ call_id: id }) => text(id) ?? []);
 }
 
 function noSummary(): Refusal {

@@ -5,6 +5,7 @@ import { entryOf, isObject, items, type JsonObject, type JsonValue, text } from 
 import { joinInstructions, type MarkedText, markOf } from "../../neutral/cache_marks.ts";
 import { type Conversation, tierOf, type Tool } from "../../neutral/conversation.ts";
 import { readFormat } from "../../neutral/output_format.ts";
+import { inputSchema } from "../../neutral/schemas.ts";
 import { readUserIds, RequestFields } from "../../request_fields.ts";
 import { addedBySummary, addedByTools } from "./added_tokens.ts";
 import { isCompaction, summarized } from "./compaction.ts";
@@ -205,11 +206,7 @@ function toolsOf(tools: readonly OfferedTool[], names: ToolNames): Tool[] {
     return {
       name: names.of(tool),
       description: said.length === 0 ? text(definition.description) : said.join("\n\n"),
-      schema: tool.kind === "custom"
-        ? INPUT_SCHEMA
-        : isObject(definition.parameters)
-        ? definition.parameters
-        : { type: "object", properties: {} },
+      schema: tool.kind === "custom" ? INPUT_SCHEMA : inputSchema(definition.parameters),
       strict: tool.kind === "function" && typeof definition.strict === "boolean"
         ? definition.strict
         : undefined,

@@ -6,6 +6,7 @@ import { pairResults, withUniqueIds } from "../../neutral/tool_results.ts";
 import { legalName } from "../../neutral/tool_names.ts";
 import { hasUnsealed, ownSeals, type SealTarget } from "../../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../../neutral/output_format.ts";
+import { withoutMeta } from "../../neutral/schemas.ts";
 
 /** Writes a conversation's fields in the responses dialect. */
 export function writeConversation(
@@ -137,12 +138,11 @@ function outputOf(parts: readonly Part[], failed: boolean): string | JsonObject[
 
 /** A tool is strict only if the client says so: without the field, this dialect's upstreams take it for strict. */
 function toolOf({ name, description, schema, strict = false }: Tool): JsonObject {
-  const { $schema: _, ...parameters } = schema;
   return {
     type: "function",
     name: legalName(name),
     ...(description === undefined ? {} : { description }),
-    parameters,
+    parameters: withoutMeta(schema),
     strict,
   };
 }
