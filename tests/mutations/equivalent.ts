@@ -373,13 +373,6 @@ export const EQUIVALENT: readonly {
     because: "An empty part of a piece adds nothing.",
   },
   {
-    file: "src/requests/relay/settlement.ts",
-    line: "if (!mayPass || leftMs <= 0 || cutOff.aborted) {",
-    kind: "flipped",
-    was: "<=",
-    because: "No attempt ends at the very instant that the clock showed as the last.",
-  },
-  {
     file: "src/requests/admission/loan_index.ts",
     line: "if (ofAccount.size === 0) this.#byAccount.delete(loan.accountId);",
     kind: "the condition never holds",
