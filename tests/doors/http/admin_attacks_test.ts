@@ -279,7 +279,7 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
   const before = await contentOf(database);
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   for (
-    const [body, param] of [
+    const [body, param, path = "/accounts"] of [
       ["{", null],
       ["[]", null],
       ["null", null],
@@ -291,6 +291,13 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
       [{ email: "not an address" }, null],
       [{ email: "a@example.com", role: "owner" }, "role"],
       ['{"email":"a@example.com","__proto__":{"role":"owner"}}', "__proto__"],
+      ['{"email":"a@example.com","":1}', null],
+      [{ account: "owner@localhost", budgets: [{ period: "day" }] }, "budgets.0.credits", "/keys"],
+      [
+        { account: "owner@localhost", budgets: [{ period: "day", credits: 1, "x.y": 1 }] },
+        "budgets.0.x.y",
+        "/keys",
+      ],
       [{ email: "a\u202e@example.com" }, null],
       [{ email: "a@example.com", name: "\u0000" }, null],
       [{ email: "a@example.com", name: "n".repeat(201) }, null],
@@ -298,10 +305,11 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
       [{ email: "a@example.com", invite_code: "nothing" }, null],
     ] as const
   ) {
-    const { status, json } = await client("POST", "/accounts", { body });
+    const { status, json } = await client("POST", path, { body });
     const text = JSON.stringify(body).slice(0, 80);
     assertEquals([status, json.error.code], [400, "invalid_request"], text);
     assertEquals(json.error.param, param, text);
+    assertStringIncludes(json.error.message, param ?? "", text);
     assert(json.error.message.length < 400, text);
   }
   const email = "ok@example.com";
