@@ -366,6 +366,30 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
   assertEquals(gateway.log().split("\n").filter((line) => line.includes('"error"')), []);
 });
 
+Deno.test("admin: a write that fails has the same error with an Idempotency-Key as without, first and repeated (table)", async () => {
+  const upstream = "u".repeat(64);
+  await using gateway = await startGateway({
+    settings: { upstreams: { [upstream]: { url: "http://127.0.0.1:9/v1", key: "x" } } },
+  });
+  const client = await ownersClient(gateway);
+  const ownKey = { account: "owner@localhost", key: "sk-own-0123456789", test: false };
+  for (
+    const [method, path, body, status, param] of [
+      ["PUT", "/upstream-keys", { ...ownKey, upstream: "gone" }, 400, "upstream"],
+      // whose message is longer than what the log keeps of it
+      ["PUT", "/upstream-keys", { ...ownKey, upstream: "\u0001".repeat(64) }, 400, "upstream"],
+      ["POST", "/accounts", { email: "owner@localhost" }, 409, null],
+    ] as const
+  ) {
+    const send = (more: { once?: string }) => client(method, path, { body, ...more });
+    const once = { once: JSON.stringify(body).slice(0, 200) };
+    const [plain, first, repeated] = [await send({}), await send(once), await send(once)];
+    assertEquals([plain.status, plain.json.error.param], [status, param], plain.text);
+    assertEquals([first.status, first.json], [plain.status, plain.json]);
+    assertEquals([repeated.status, repeated.text], [first.status, first.text]);
+  }
+});
+
 shared("admin: secrets of replies work, with and without an Idempotency-Key", async (gateway) => {
   const client = await ownersClient(gateway);
   for (const once of [{}, { once: "k" }]) {
