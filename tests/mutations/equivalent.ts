@@ -373,13 +373,6 @@ export const EQUIVALENT: readonly {
     because: "An empty part of a piece adds nothing.",
   },
   {
-    file: "src/requests/relay/settlement.ts",
-    line: "if (!mayPass || leftMs <= 0 || cutOff.aborted) {",
-    kind: "flipped",
-    was: "<=",
-    because: "No attempt ends at the very instant that the clock showed as the last.",
-  },
-  {
     file: "src/requests/admission/loan_index.ts",
     line: "if (ofAccount.size === 0) this.#byAccount.delete(loan.accountId);",
     kind: "the condition never holds",
@@ -657,6 +650,19 @@ export const EQUIVALENT: readonly {
     kind: "a clause is left out",
     was: "and at_ms >= lots.expires_at_ms",
     because: "What expires does so at its end or later: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/audit/budgets.ts",
+    line: "where request_id >= 'req_' || ${paddedHex(FIRST_MS, 12)}",
+    kind: "a clause is left out",
+    because: "What is charged is joined to the keys of budgets: the clause only has less summed.",
+  },
+  {
+    file: "src/money/ledger/audit/tags.ts",
+    line: "where tags is not null and tag.key <> '${UNSUMMED_TAG}'",
+    kind: "a clause is left out",
+    was: "and tag.key <> '${UNSUMMED_TAG}'",
+    because: "No day tells that tag apart: the clause only has it asked less.",
   },
 ];
 

@@ -62,8 +62,7 @@ export function faultsIn(file: string, source: string): Fault[] {
       const { operatorToken, left, right } = node;
       const flipped = FLIPPED.get(operatorToken.kind);
       // no test, and no client, comes at the very instant that a clock shows
-      const isBound = !/^[<>]=?$/.test(operatorToken.getText()) ||
-        !READS_CLOCK.test(node.getText());
+      const isBound = !/^[<>]=?$/.test(operatorToken.getText()) || !isOfClock(node);
       if (flipped !== undefined && isBound) replace("flipped", operatorToken, flipped, node);
       const isBoth = operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
       // what stands in a text for what is empty is words, too
@@ -88,6 +87,29 @@ export function faultsIn(file: string, source: string): Fault[] {
   };
   visit(tree);
   return faults;
+}
+
+/** Whether an expression reads a clock, or a constant of its function that was made of what a clock showed. */
+function isOfClock(node: ts.Node): boolean {
+  if (READS_CLOCK.test(node.getText())) return true;
+  if (ts.isPropertyAccessExpression(node)) return isOfClock(node.expression);
+  if (ts.isIdentifier(node)) {
+    const made = constantOf(node);
+    return made?.initializer !== undefined && isOfClock(made.initializer);
+  }
+  return !ts.isFunctionLike(node) && (ts.forEachChild(node, (one) => isOfClock(one)) ?? false);
+}
+
+/** The constant of a function that a name is of. */
+function constantOf(name: ts.Identifier): ts.VariableDeclaration | undefined {
+  for (let block: ts.Node = name.parent; !ts.isSourceFile(block); block = block.parent) {
+    if (!ts.isBlock(block)) continue;
+    const made = block.statements.filter(ts.isVariableStatement)
+      .flatMap(({ declarationList }) => [...declarationList.declarations])
+      .find((one) => one.name.getText() === name.text && one.end <= name.pos);
+    if (made !== undefined) return made;
+  }
+  return undefined;
 }
 
 /** Whether a condition only chooses between words for people, such as `credit` and `credits`: what a message says is no rule. */

@@ -24,6 +24,10 @@ Deno.test("comparisons are flipped at their bound, sides of conditions are left 
   assertEquals(variants("c(a === b);"), ["c(a !== b);"]);
   const clock = ["performance", "now()"].join(".");
   assertEquals(variants(`c(a > ${clock} - b);`), []);
+  const aged = (body: string) => `function f(age) { const tick = ${clock}; ${body} }`;
+  assertEquals(variants(aged("const old = tick - a; return () => old > b;")), []);
+  assertEquals(variants(aged("return age > b.tick;")).length, 1);
+  assertEquals(variants(`${aged("")} c(tick > b);`).length, 1);
   assertEquals(variants("c(a && b);"), ["c(a);", "c(b);"]);
   assertEquals(variants("c(a || b);"), ["c(a);", "c(b);"]);
   // the left part may be for the type alone

@@ -279,12 +279,12 @@ function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   if (success) return data;
   const [issue] = error.issues;
   const path = issue!.path.map(String).join(".");
-  const keys = issue!.code === "unrecognized_keys" ? issue!.keys : [];
-  const param = keys.length > 0 ? [path, keys[0]!].filter(Boolean).join(".") : path;
+  const unknown = issue!.code === "unrecognized_keys" ? issue!.keys[0] : undefined;
+  const param = [path, unknown].filter(Boolean).join(".");
   throw invalid(
     param === "" ? null : param.slice(0, 100),
-    keys.length > 0
+    unknown !== undefined
       ? `Unknown parameter ${JSON.stringify(param.slice(0, 100))}.`
-      : `${param === "" ? "Input" : param}: ${issue!.message}.`,
+      : `${param}: ${issue!.message}.`,
   );
 }

@@ -145,17 +145,16 @@ async function once(write: Write, claimed: ClaimedRequest, status: number): Prom
       reply = { status, body: JSON.stringify(body) };
     } catch (error) {
       const failure = asOperationError(error);
-      const logged = failure && await logEntry(database, claimed.id);
-      if (logged === undefined) throw error;
-      // of what was done, the outcome may be lost
-      reply = logged.outcome === "failed" ? failedReply(logged) : errorReply(failure!);
+      // what is not in the log may succeed when it is repeated
+      if (failure === undefined || await logEntry(database, claimed.id) === undefined) throw error;
+      reply = errorReply(failure);
     }
   }
   await database.batch([requests.replyStatement(claimed, reply)]);
   return await requests.replyOf(claimed) ?? reply;
 }
 
-/** Codes and messages of failed writes are in the log as `code: message`. */
+/** The reply to a write that failed before a crash: the log has its code and its message as `code: message`. */
 function failedReply({ error }: LogEntry): StoredReply {
   const [code = "", ...rest] = (error ?? "").split(": ");
   const known = Object.entries(OPERATION_ERRORS).find(([name]) => name === code);

@@ -1,7 +1,11 @@
 import { burnRateOf, comparedMonths } from "../../../src/doors/console/burn_rate.ts";
 import { dollars, smallDollars } from "../../../src/doors/console/dollars.ts";
 import { lasting, monthWords } from "../../../src/doors/console/pages/home_words.ts";
-import { assertEquals } from "../../assert.ts";
+import { newRequestId } from "../../../src/ground/platform/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { settlePrice } from "../../fake/ledger.ts";
+import { signedIn } from "../../fake/visitor.ts";
 
 const DAY_MS = 86_400_000;
 const TODAY = Date.UTC(2026, 10, 23);
@@ -136,4 +140,38 @@ Deno.test("a month is compared with the same days of the one before, where there
     of({ beforeUntilMs: Date.UTC(2026, 9, 1, 5), before: 0 }),
     "3 requests; nothing on 1 Oct",
   );
+});
+
+Deno.test("Home compares the month of whoever has used the gateway in the one before, or another from which they were imported (table)", async () => {
+  await using gateway = await startGateway({ now: () => NOW });
+  const { accounts, database, keys, sales } = gateway.gateway;
+  const EARLIER = [
+    [Date.UTC(2026, 8, 28), 5], // before the month that is compared
+    [Date.UTC(2026, 9, 10), 60],
+    [Date.UTC(2026, 9, 23, 11), 40],
+    [Date.UTC(2026, 9, 23, 13), 999], // later than now of that day
+  ] as const;
+  const TODAY_AT_SIX = [TODAY + DAY_MS / 4, 150] as const;
+  for (
+    const [name, createdAtMs, uses, words] of [
+      ["imported", NOW, [...EARLIER, TODAY_AT_SIX], "50\u00a0% more than on 1–23 Oct (100)"],
+      ["new", NOW, [TODAY_AT_SIX], undefined],
+      ["silent", Date.UTC(2026, 8, 1), [TODAY_AT_SIX], "nothing on 1–23 Oct"],
+    ] as const
+  ) {
+    const account = await accounts.create({ email: `${name}@example.com` });
+    const { id: keyId } = await keys.issue(account);
+    await sales.grant(account, { credits: 5_000 });
+    await database.batch([{
+      sql: "update accounts set created_at_ms = ? where id = ?",
+      args: [createdAtMs, account.id],
+    }]);
+    for (const [nowMs, price] of uses) {
+      const requestId = newRequestId(nowMs);
+      await settlePrice(database, { requestId, accountId: account.id, keyId, price, nowMs });
+    }
+    const home = await (await (await signedIn(gateway, account.email)).get("/console/")).text();
+    assertEquals(/1 request; ([^<]*Oct[^<]*)/.exec(home)?.[1], words, name);
+    assert(home.includes("1 request"), name);
+  }
 });

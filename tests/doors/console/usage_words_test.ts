@@ -113,7 +113,7 @@ Deno.test("totals say how they compare, what failed, and what a request took", (
   const none = of({});
   assertEquals(noted(none, "Tokens").includes("per request"), false);
   const many = of({ requests: 1, input_tokens: 1e9 });
-  assertEquals(noted(many, "Tokens")[1], "1,000,000,000; 1,000,000,000 per request");
+  assertEquals(noted(many, "Tokens"), ["1B", "1,000,000,000; 1,000,000,000 per request"]);
   const almost = of({ requests: 1, input_tokens: 1e9 - 1 });
   assertEquals(noted(almost, "Tokens"), ["999,999,999", "999,999,999 per request"]);
   for (

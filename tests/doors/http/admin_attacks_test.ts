@@ -279,7 +279,7 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
   const before = await contentOf(database);
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   for (
-    const [body, param] of [
+    const [body, param, path = "/accounts"] of [
       ["{", null],
       ["[]", null],
       ["null", null],
@@ -291,6 +291,13 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
       [{ email: "not an address" }, null],
       [{ email: "a@example.com", role: "owner" }, "role"],
       ['{"email":"a@example.com","__proto__":{"role":"owner"}}', "__proto__"],
+      ['{"email":"a@example.com","":1}', null],
+      [{ account: "owner@localhost", budgets: [{ period: "day" }] }, "budgets.0.credits", "/keys"],
+      [
+        { account: "owner@localhost", budgets: [{ period: "day", credits: 1, "x.y": 1 }] },
+        "budgets.0.x.y",
+        "/keys",
+      ],
       [{ email: "a\u202e@example.com" }, null],
       [{ email: "a@example.com", name: "\u0000" }, null],
       [{ email: "a@example.com", name: "n".repeat(201) }, null],
@@ -298,10 +305,11 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
       [{ email: "a@example.com", invite_code: "nothing" }, null],
     ] as const
   ) {
-    const { status, json } = await client("POST", "/accounts", { body });
+    const { status, json } = await client("POST", path, { body });
     const text = JSON.stringify(body).slice(0, 80);
     assertEquals([status, json.error.code], [400, "invalid_request"], text);
     assertEquals(json.error.param, param, text);
+    assertStringIncludes(json.error.message, param ?? "", text);
     assert(json.error.message.length < 400, text);
   }
   const email = "ok@example.com";
@@ -356,6 +364,30 @@ shared("admin: hostile input is refused with a reason, and nothing is written", 
   const without = (text: string) => text.replace(/operation_log\n[^]*?\n\n/, "");
   assertEquals(without(after), without(before));
   assertEquals(gateway.log().split("\n").filter((line) => line.includes('"error"')), []);
+});
+
+Deno.test("admin: a write that fails has the same error with an Idempotency-Key as without, first and repeated (table)", async () => {
+  const upstream = "u".repeat(64);
+  await using gateway = await startGateway({
+    settings: { upstreams: { [upstream]: { url: "http://127.0.0.1:9/v1", key: "x" } } },
+  });
+  const client = await ownersClient(gateway);
+  const ownKey = { account: "owner@localhost", key: "sk-own-0123456789", test: false };
+  for (
+    const [method, path, body, status, param] of [
+      ["PUT", "/upstream-keys", { ...ownKey, upstream: "gone" }, 400, "upstream"],
+      // whose message is longer than what the log keeps of it
+      ["PUT", "/upstream-keys", { ...ownKey, upstream: "\u0001".repeat(64) }, 400, "upstream"],
+      ["POST", "/accounts", { email: "owner@localhost" }, 409, null],
+    ] as const
+  ) {
+    const send = (more: { once?: string }) => client(method, path, { body, ...more });
+    const once = { once: JSON.stringify(body).slice(0, 200) };
+    const [plain, first, repeated] = [await send({}), await send(once), await send(once)];
+    assertEquals([plain.status, plain.json.error.param], [status, param], plain.text);
+    assertEquals([first.status, first.json], [plain.status, plain.json]);
+    assertEquals([repeated.status, repeated.text], [first.status, first.text]);
+  }
 });
 
 shared("admin: secrets of replies work, with and without an Idempotency-Key", async (gateway) => {

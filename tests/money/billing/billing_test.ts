@@ -2,7 +2,7 @@ import { Accounts } from "../../../src/people/accounts/mod.ts";
 import { Registration, Sales } from "../../../src/money/billing/mod.ts";
 import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { audit, creditsOf } from "../../../src/money/ledger/mod.ts";
-import { assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 
@@ -45,6 +45,20 @@ Deno.test("a new account has 10 credits; its inviter gets 50, and 500 at the fir
     { email: "bob@example.com", joinedAtMs: NOW, earned: 550 },
   ]);
   assertEquals((await audit(all.bench.database)).mismatches, []);
+});
+
+Deno.test("the first owner keeps its credits, also when another account is the owner", async () => {
+  await using all = await billing();
+  const { accounts, registration, balance } = all;
+  const { email } = await registration.owner("owner@example.com");
+  const before = await balance(email);
+  assert(before > 0);
+  await accounts.create({ email: "next@example.com", role: "owner" });
+  for (const role of ["operator", "none"] as const) {
+    await accounts.setRole(email, role);
+    assertEquals(await balance(email), before);
+    assertEquals((await audit(all.bench.database)).mismatches, []);
+  }
 });
 
 Deno.test("a registration that fails gives nobody anything", async () => {

@@ -7,10 +7,21 @@ import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { withEach, writeHistory } from "./corruptions.ts";
 
-/** What each check, by its name, is there for: what was done, each in a ledger of its own, and the kinds of mismatches that it names. */
-const CHECKS: Readonly<
-  Record<string, { readonly sql: string | readonly string[]; readonly kinds: readonly string[] }>
-> = {
+/** What was done to a ledger, and the kinds of mismatches that it must have named. */
+interface Planted {
+  readonly sql: string | readonly string[];
+  readonly kinds: readonly string[];
+}
+
+/** An hour's roll-up by a tag, of which no record was pruned. */
+const TAG_CELL = `select account_id, at_ms, key_id, route from usage_tags
+  where name = 'env' and span_ms = 3600000 order by at_ms desc, key_id limit 1`;
+/** The first day of an account that had several values of a tag, on this day and later. */
+const TAG_DAY = `(select account_id, min(day_at_ms) from tag_values
+  where name = 'env' and value = 'prod' group by account_id)`;
+
+/** What each check, by its name, is there for, each in a ledger of its own. */
+const CHECKS: Readonly<Record<string, Planted | readonly Planted[]>> = {
   "schema": { sql: "drop trigger entries_insert_moves_credits", kinds: ["schema"] },
   "entries": {
     sql: "update entries set credits = credits - 1 where kind = 'charge'",
@@ -142,10 +153,21 @@ const CHECKS: Readonly<
     sql: "update usage_day_totals set credits = credits + 1",
     kinds: ["day_total_credits"],
   },
-  "roll-ups by tag": {
-    sql: "update usage_tags set output_tokens = output_tokens + 1 where name <> ':reason'",
+  "roll-ups by tag": [
+    [],
+    // what was pruned of another key, and of another route, is no excuse
+    ...["key_id || 'x', route", "key_id, route || 'x'"].map((other) => [
+      `insert into pruned_hours select account_id, at_ms, ${other}, 1${", 0".repeat(9)}
+        from (${TAG_CELL}) as cell`,
+    ]),
+  ].map((pruned) => ({
+    sql: [
+      ...pruned,
+      `update usage_tags set output_tokens = output_tokens + 1 where name = 'env'
+        and span_ms = 3600000 and (account_id, at_ms, key_id, route) = (${TAG_CELL})`,
+    ],
     kinds: ["tag_output_tokens"],
-  },
+  })),
   "roll-ups by tag and day": {
     sql: "update usage_tags set duration_ms = duration_ms + 1 where span_ms = 86400000",
     kinds: ["tag_day_duration_ms"],
@@ -154,23 +176,29 @@ const CHECKS: Readonly<
     sql: "delete from usage_tags where name = ':reason'",
     kinds: ["failures", "failure_errors"],
   },
-  "values of tags": {
-    sql: [
-      "update tag_values set value = value || 'x'",
-      `insert or ignore into tag_values
-        select names.account_id, day_at_ms, tag_values.name, tag_values.value from tag_values
-        join (select account_id, day_at_ms, value from tag_values where name = ':names') as names
-        using (day_at_ms) where tag_values.name = names.value`,
-      ...[
-        "account_id, day_at_ms + 864000000, name, value",
-        "account_id, day_at_ms, (select max(name) from tag_values as others where others.name <> tag_values.name), value",
-        "account_id, day_at_ms, name, 'x'",
-      ].map((row) =>
-        `insert or ignore into tag_values select ${row} from tag_values where name = 'env'`
-      ),
-    ],
-    kinds: ["tag_value"],
-  },
+  "values of tags": [
+    "update tag_values set value = value || 'x'",
+    `insert or ignore into tag_values
+      select names.account_id, day_at_ms, tag_values.name, tag_values.value from tag_values
+      join (select account_id, day_at_ms, value from tag_values where name = ':names') as names
+      using (day_at_ms) where tag_values.name = names.value`,
+    ...[
+      "account_id, day_at_ms + 864000000, name, value",
+      "account_id, day_at_ms, (select max(name) from tag_values as others where others.name <> tag_values.name), value",
+      "account_id, day_at_ms, name, 'x'",
+      // tags that no request had: on that day, and at all
+      "account_id, day_at_ms + 864000000, ':names', name",
+      "account_id, day_at_ms, ':names', 'x'",
+    ].map((row) =>
+      `insert or ignore into tag_values select ${row} from tag_values where name = 'env'`
+    ),
+    `insert into tag_values select distinct account_id, at_ms, ':names', ':reason' from usage_tags
+      where name = ':reason' and span_ms = 86400000`,
+    // a value that only other days have, and a tag that only other days tell apart
+    `delete from usage_tags where name = 'env' and value = 'ci' and (account_id, at_ms) in ${TAG_DAY}`,
+    `delete from tag_values where name = ':names' and value = 'env'
+      and (account_id, day_at_ms) in ${TAG_DAY}`,
+  ].map((sql) => ({ sql, kinds: ["tag_value"] })),
   "tags of roll-ups": {
     sql: "delete from tag_values",
     kinds: ["tag_told_apart"],
@@ -183,25 +211,55 @@ const CHECKS: Readonly<
     sql: "update pruned_records set records = records + 1",
     kinds: ["pruned_records"],
   },
-  "records": {
-    sql: "update usage_records set price_credits = price_credits + 1",
-    kinds: ["price"],
-  },
+  "records": [
+    { sql: "update usage_records set price_credits = price_credits + 1", kinds: ["price"] },
+    {
+      sql: `update usage_records set input_price = null, cached_price = null, output_price = null,
+        minimum_credits = null where usage_source is not null`,
+      kinds: ["prices"],
+    },
+  ],
   "charges without a record": {
     sql: `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
       select account_id, 'req_zzz', id, 'charge', -1, 1 from lots limit 1`,
     kinds: ["no_record", "not_pruned"],
   },
-  "stored prices": {
-    sql: "update price_storage set unpriced_through = 'req_zzz'",
+  "stored prices": [
+    "'req_zzz'",
+    // a request that cost nothing needs no prices, and one that has them is no older gateway's
+    "(select max(request_id) from usage_records where usage_source is null)",
+    "(select max(request_id) from usage_records where input_price is not null)",
+  ].map((through) => ({
+    sql: `update price_storage set unpriced_through = ${through}`,
     kinds: ["unpriced"],
-  },
+  })),
   "window spans": {
     sql: "update windows set used = used + 1 where span_ms = 3600000",
     kinds: ["span"],
   },
-  "take-backs": { sql: "update take_backs set credits = credits + 5", kinds: ["take_back"] },
-  "first payments": { sql: "delete from first_payments", kinds: ["first_payment_row"] },
+  "take-backs": [
+    { sql: "update take_backs set credits = credits + 5", kinds: ["take_back"] },
+    {
+      sql: "update take_backs set lot_id = 'lot_other' where id like '%!_bonus' escape '!'",
+      kinds: ["take_back_id"],
+    },
+  ],
+  "first payments": [
+    { sql: "delete from first_payments", kinds: ["first_payment_row"] },
+    {
+      sql: `update lots set id = replace(id, 'lot_payment_', 'lot_another_')
+        where source = 'invite_payment'`,
+      kinds: ["first_payment_row"],
+    },
+    // no package, and another account's
+    ...[
+      "account_id = first_payments.account_id and source <> 'package'",
+      "account_id <> first_payments.account_id and source = 'package'",
+    ].map((lot) => ({
+      sql: `update first_payments set lot_id = (select id from lots where ${lot})`,
+      kinds: ["first_payment"],
+    })),
+  ],
   "uses of keys": {
     sql: "update key_uses set last_used_at_ms = last_used_at_ms + 3600000",
     kinds: ["last_used"],
@@ -249,21 +307,21 @@ async function history(): Promise<{ file: string } & AsyncDisposable> {
 // Proves P1.
 Deno.test("each check of the audit finds what it is for", async (t) => {
   await using written = await history();
-  const corruptions = Object.entries(CHECKS).flatMap(([name, { sql, kinds }]) =>
-    [sql].flat().map((one) => ({
+  const corruptions = Object.entries(CHECKS).flatMap(([name, planted]) =>
+    [planted].flat().map(({ sql, kinds }) => ({
       name,
       kinds,
-      sql: [one],
+      sql: [sql].flat(),
       noun: "lot" as const,
       triggers: name === "schema",
     }))
   );
-  await withEach(written.file, corruptions, async (database, { name, kinds, sql: [sql] }) => {
+  await withEach(written.file, corruptions, async (database, { name, kinds, sql }) => {
     await t.step(name, async () => {
       const { mismatches } = await audit(database);
       const found = new Set(mismatches.map(({ kind }) => kind));
       const missed = kinds.filter((kind) => !found.has(kind));
-      assertEquals(missed, [], `${sql}: ${[...found].join(", ")}`);
+      assertEquals(missed, [], `${sql.join("; ")}: ${[...found].join(", ")}`);
     });
   });
 });

@@ -168,7 +168,7 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
       admittedAtMs,
       ignored: "",
       tags: {
-        project: `p${count % 2}`,
+        project: count % 2 === 0 ? "env" : "p1", // a value that is the name of another tag
         env: caller === callers[0] ? "prod" : "ci",
         session: `s${count}`,
       },
@@ -203,6 +203,13 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
   await new DayTotals({ database, log: SILENT, now }).addUp();
   nowMs += 1_000;
+  // a budget of a key that was charged before, and a hold of one that had earlier periods
+  await setBudget(
+    database,
+    { owner: "key", ownerId: callers[3]!.keyId, period: "day", credits: 5_000 },
+    { nowMs },
+  );
+  await hold(callers[4]!, 1);
   await request(callers[2]!, 0);
   await request(callers[4]!, 2_000_000 / 0.4); // more than there is
   await hold(callers[0]!, 9);

@@ -1,10 +1,12 @@
 /** A caller who loses the right to a write while it runs has not carried it out: every write, whatever takes the right away. */
 
+import * as z from "zod";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { createLog } from "../../../src/ground/telemetry/mod.ts";
 import { Registration, Sales } from "../../../src/money/billing/mod.ts";
 import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { Codes } from "../../../src/money/payments/mod.ts";
+import { defineWrite } from "../../../src/operating/operations/operation.ts";
 import * as operations from "../../../src/operating/operations/mod.ts";
 import {
   type Account,
@@ -451,5 +453,45 @@ Deno.test("a right that is lost during a write is not used any more", async () =
         assertEquals(tables, [], text);
       }
     }
+  }
+});
+
+// Proves P12, P13.
+Deno.test("a write that has changed nothing yet is not in the log: what follows is guarded", async () => {
+  await using one = await bench();
+  const { raw, parts } = one;
+  const rename = (id: string) => ({
+    sql: "update accounts set name = 'New' where id = ?",
+    args: [id],
+  });
+  const { sql } = LOSSES["the account is disabled"]!;
+  for (const isChange of [false, true]) {
+    const subject = await one.subject();
+    const operation = defineWrite({ input: z.strictObject({}), output: z.strictObject({}) }, {
+      name: "account.rename",
+      path: "/rename",
+      summary: "Rename an account in two steps",
+      action: "account.manage",
+      find: () => Promise.resolve({ target: null }),
+      async run({ database }) {
+        await database.batch([rename(isChange ? subject.ada.id : "nobody")]);
+        await database.batch([rename(subject.bob.id)]);
+      },
+    });
+    const { actor, ids } = await one.actor("operator", subject);
+    const by = { actor, origin: { door: "api", address: null } } as const;
+    const { result } = await one.atWrite(2, async () => {
+      await raw.batch([{ sql, args: [ids.account] }]);
+    }, () => operations.perform(parts, by, operation, {}));
+    assertEquals(
+      result instanceof OperationError ? result.code : "done",
+      isChange ? "done" : "permission_denied",
+    );
+    const bob = (await parts.accounts.byId(subject.bob.id))!;
+    assertEquals(bob.name, isChange ? "New" : subject.bob.name);
+    const logged = await raw.all("select outcome from operation_log where actor_id = ?", [
+      ids.account,
+    ]);
+    assertEquals(logged.map(({ outcome }) => outcome), [isChange ? "done" : "failed"]);
   }
 });

@@ -126,8 +126,8 @@ export const BUDGETS: readonly Check[] = [
     pairs: {
       period_row: [
         "coalesce(budget_periods.budget_id, '')",
-        `coalesce(lives.budget_id, (select id from budgets where id = budget_periods.budget_id
-          and period <> 'life'), 'none')`,
+        `coalesce(lives.budget_id, (select id from budgets where id = budget_periods.budget_id),
+          'none')`,
       ],
       spent: ["spent", iif("spent is null", "null", "coalesce(charged.credits, 0)")],
       budget_held: [

@@ -104,8 +104,7 @@ export const LOTS: readonly Check[] = [
         "lots.account_id",
         `case source
           when 'signup' then (select id from accounts where id = substr(lots.id, 12))
-          when 'owner' then
-            (select id from accounts where id = substr(lots.id, 11) and role = 'owner')
+          when 'owner' then (select id from accounts where id = substr(lots.id, 11))
           when 'invite_signup' then
             (select invited_by from accounts where id = substr(lots.id, 12))
           else (select invited_by from accounts where id = substr(lots.id, 13)) end`,
