@@ -44,7 +44,7 @@ export class Harness implements AsyncDisposable {
   #isDamaged = false;
 
   private constructor(options: RunOptions, library: string, keys: CallersKeys) {
-    const { directory, seed, restMs } = options;
+    const { directory, seed, restMs = 0 } = options;
     this.#options = options;
     this.#random = new Random(seed);
     this.#control = new FaultControl(`${directory}/control`);
