@@ -8,6 +8,9 @@ export interface SqldServer extends AsyncDisposable {
   signal(name: Deno.Signal): void;
 }
 
+/** How often one is started whose port another program took before it did. */
+const MAX_TRIES = 5;
+
 /**
  * A real libSQL server on loopback, its data below `directory`.
  *
@@ -15,7 +18,20 @@ export interface SqldServer extends AsyncDisposable {
  */
 export async function sqldServer(
   directory: string,
-  { durable = true, port = freePort() }: { durable?: boolean; port?: number } = {},
+  { durable = true, port }: { durable?: boolean; port?: number } = {},
+): Promise<SqldServer> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await start(directory, { durable, port: port ?? freePort() });
+    } catch (error) {
+      if (port !== undefined || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+async function start(
+  directory: string,
+  { durable, port }: { readonly durable: boolean; readonly port: number },
 ): Promise<SqldServer> {
   const adminPort = freePort();
   const child = new Deno.Command(program(), {
@@ -27,16 +43,26 @@ export async function sqldServer(
       ...(durable ? ["--enable-namespaces"] : []), // without it the mode is not kept
     ],
     stdout: "null",
-    stderr: "null",
+    stderr: "piped",
   }).spawn();
+  const said = new Response(child.stderr).text();
+  let ended: Deno.CommandStatus | undefined;
+  child.status.then((status) => ended = status);
+  await using started = new AsyncDisposableStack();
+  started.defer(async () => {
+    if (ended === undefined) child.kill("SIGKILL");
+    await Promise.all([child.status, said]);
+  });
   // `localhost`: of an address the server takes the first number for the name of a namespace
   const url = `http://localhost:${port}`;
   const isUp = () =>
-    fetch(`${url}/health`).then(async ({ body }) => (await body?.cancel(), true), () => false);
-  let ended: Deno.CommandStatus | undefined;
-  child.status.then((status) => ended = status);
+    fetch(`${url}/health`).then(async ({ body, ok }) => (await body?.cancel(), ok), () => false);
   await until(async () => ended !== undefined || await isUp(), { what: "the server at its port" });
-  if (ended !== undefined) throw new Error(`sqld ended before it was up: code ${ended.code}`);
+  if (ended !== undefined) {
+    throw new Error(
+      `sqld ended before it was up: code ${ended.code}: ${(await said).slice(0, 300)}`,
+    );
+  }
   if (durable) {
     const reply = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/default/config`, {
       method: "POST",
@@ -46,14 +72,12 @@ export async function sqldServer(
     if (!reply.ok) throw new Error(`sqld: ${reply.status} ${await reply.text()}`);
     await reply.body?.cancel();
   }
+  const owned = started.move();
   return {
     url,
     port,
     signal: (name) => child.kill(name),
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await child.status;
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
