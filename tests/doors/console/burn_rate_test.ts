@@ -142,7 +142,7 @@ Deno.test("a month is compared with the same days of the one before, where there
   );
 });
 
-Deno.test("Home compares the month of whoever has used the gateway in the one before, or another from which they were imported (table)", async () => {
+Deno.test("Home compares the month of a user who has used the gateway in the one before, or another from which they were imported (table)", async () => {
   await using gateway = await startGateway({ now: () => NOW });
   const { accounts, database, keys, sales } = gateway.gateway;
   const EARLIER = [
