@@ -49,6 +49,11 @@ export function singly<One extends Piece>(piece: One): One[] {
     .map((item) => ({ ...piece, items: JSON.stringify([item]), count: 1, isAlone: true }));
 }
 
+/** Several JSON arrays, none of them empty, as one. */
+export function joinedItems(arrays: readonly string[]): string {
+  return `[${arrays.map((items) => items.slice(1, -1)).join(",")}]`;
+}
+
 /** Number of their items. */
 export function countOf(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { count }) => sum + count, 0);

@@ -188,6 +188,36 @@ Deno.test("what is written behind is found by every read and batch that follows,
   assertEquals(await outboxFiles(`${dir.path}/a.db`), []);
 });
 
+Deno.test("what was written behind a moment ago is found over a line that is new", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  await keeping(database);
+  for (let n = 1; n <= 3; n++) {
+    await database.writeBehind!(ADD, { id: `a${n}`, n: 1 });
+    const line = EmbeddedDatabase.over(database.line!(() => {}));
+    assertEquals(await line.all(COUNT), [{ n }]);
+    await line.close();
+  }
+  await database.close();
+});
+
+Deno.test("what is written behind comes to the file although nothing is asked", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  await keeping(database);
+  const reader = await database.openReader([]);
+  let expected = 0;
+  // fewer than are sent at once, as many, and more
+  for (const count of [1, 64, 150]) {
+    const ids = Array.from({ length: count }, () => crypto.randomUUID());
+    await Promise.all(ids.map((id) => database.writeBehind!(ADD, { id, n: 1 })));
+    expected += count;
+    await until(async () => (await reader.one(COUNT))?.n === expected, { what: `${count} items` });
+  }
+  await reader.close();
+  await database.close();
+});
+
 Deno.test("a query sees what this thread has written behind so far, while the outbox is busy, too", async () => {
   await using dir = await tempDir();
   const database = await opened(`${dir.path}/a.db`);

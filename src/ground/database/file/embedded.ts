@@ -26,7 +26,7 @@ import { BehindWriter } from "../behind_writer.ts";
 import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
 import { outboxPath, outboxPlaces, WriteOutbox } from "../outbox.ts";
-import type { RefusedBehind } from "../pieces.ts";
+import { joinedItems, type RefusedBehind } from "../pieces.ts";
 import type { Asked } from "../presence.ts";
 import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "../refused_items.ts";
 import { sqliteError } from "../sqlite/failures.ts";
@@ -56,6 +56,13 @@ export interface EmbeddedOptions extends UseOptions {
 /** The number of what is written behind, which no answer is waited for. */
 const BEHIND = -1;
 
+/**
+ * How long what is written behind may be gathered before it is sent to the file's thread, which writes it in larger sets anyway, and how
+ * much of it: to wake a thread costs as much as what it is woken for.
+ */
+const SEND_MS = 20;
+const MAX_UNSENT = 64;
+
 /** What is answered while the file has been given up, and is tried again. */
 const GIVEN_UP = "SLUICE_REOPENING";
 
@@ -64,6 +71,14 @@ interface Question extends PromiseWithResolvers<Row[][]> {
   readonly asked: Asked;
   /** Items that were passed on before, which are written once it is answered. */
   readonly passed: number;
+}
+
+/** Items that were passed on to be written behind, and are sent with the next ones. */
+interface Unsent {
+  readonly write: Writing;
+  /** JSON arrays. */
+  readonly items: string[];
+  count: number;
 }
 
 /** An embedded libSQL file, owned by a thread of its own. */
@@ -92,6 +107,10 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** Items that were passed on to be written behind, and those of them that are written. */
   #passed = 0;
   #written = 0;
+  #unsent: Unsent[] = [];
+  #sending: ReturnType<typeof setTimeout> | undefined;
+  /** Whether no other thread asks for what this one has passed on. */
+  #isAlone: boolean;
   #closing: Promise<void> | undefined;
   #closed = false;
   /** Called when the thread dies, which the other ends of lines do not notice. */
@@ -107,7 +126,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     this.place = place;
     this.#durable = durable;
     this.#outboxDirectory = outboxDirectory;
-    this.#isOwner = isOwner;
+    this.#isOwner = this.#isAlone = isOwner;
     this.#passedOn = new PassedOn(passedOn);
     this.#watch = new FileWatch(monotonicNow);
     this.#observe = observe;
@@ -154,6 +173,8 @@ export class EmbeddedDatabase implements OpenedDatabase {
       end: () => isSound ? giveFileThread(worker, use) : worker.terminate(),
     };
     database.line = (died) => {
+      database.#isAlone = false;
+      database.#sendAll();
       const { port1, port2 } = new MessageChannel();
       connect(port1);
       database.#died = died;
@@ -325,16 +346,32 @@ export class EmbeddedDatabase implements OpenedDatabase {
     return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
   }
 
-  #send(writing: Writing, items: string, count: number): void {
-    const { name: write, statements } = writing;
-    this.#writes.set(write, writing);
+  #send(write: Writing, items: string, count: number): void {
+    this.#writes.set(write.name, write);
     this.#passed += count;
-    this.#thread.postMessage({
-      id: BEHIND,
-      ask: { type: "behind", write, statements, items, count },
-      after: 0,
-    });
-    this.#passedOn.add();
+    const last = this.#unsent.at(-1);
+    if (last?.write === write && last.count + count <= MAX_UNSENT) {
+      last.items.push(items);
+      last.count += count;
+    } else this.#unsent.push({ write, items: [items], count });
+    const unsent = this.#unsent.reduce((sum, one) => sum + one.count, 0);
+    if (!this.#isAlone || unsent >= MAX_UNSENT) return this.#sendAll();
+    this.#sending ??= setTimeout(() => this.#sendAll(), SEND_MS);
+    Deno.unrefTimer(this.#sending); // else the outbox has it
+  }
+
+  #sendAll(): void {
+    clearTimeout(this.#sending);
+    this.#sending = undefined;
+    for (const { write: { name, statements }, items, count } of this.#unsent) {
+      this.#thread.postMessage({
+        id: BEHIND,
+        ask: { type: "behind", write: name, statements, items: joinedItems(items), count },
+        after: 0,
+      });
+      this.#passedOn.add();
+    }
+    this.#unsent = [];
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -342,6 +379,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
     }
     this.#behind?.passOn();
+    this.#sendAll();
     const answer = Promise.withResolvers<Row[][]>();
     const id = this.#open.add({
       ...answer,
@@ -380,6 +418,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** Fails what waits for the thread, which has died, and whatever is asked from now on. */
   fail(message: string): void {
     this.#closed = true;
+    clearTimeout(this.#sending);
     if (!this.#isOwner) this.#thread.end();
     for (const { reject } of this.#open.clear()) {
       reject(new DatabaseError("SLUICE_THREAD_DIED", message));

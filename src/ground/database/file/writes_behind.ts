@@ -1,5 +1,13 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
-import { countOf, type ItemsBehind, MAX_SET, type Piece, singly, takeSet } from "../pieces.ts";
+import {
+  countOf,
+  type ItemsBehind,
+  joinedItems,
+  MAX_SET,
+  type Piece,
+  singly,
+  takeSet,
+} from "../pieces.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 
 /** What is written to. */
@@ -43,9 +51,7 @@ export class WritesBehind {
     const [first] = set;
     if (first === undefined) return;
     this.#count -= countOf(set);
-    const args = [
-      `[${set.map(({ items }) => items.slice(1, -1)).join(",")}]`,
-    ];
+    const args = [joinedItems(set.map(({ items }) => items))];
     const statements = first.statements.map((sql) => ({ sql, args }));
     try {
       file.commit(statements, { rows: false, durable: false });

@@ -12,7 +12,7 @@ import {
 import { outboxPath, WriteOutbox } from "../outbox.ts";
 import { namedItem, RefusedItems, refusedItemsOf } from "../refused_items.ts";
 import { takeOutboxes } from "../take_outboxes.ts";
-import { countOf, type Piece, singly, takeSet } from "../pieces.ts";
+import { countOf, joinedItems, type Piece, singly, takeSet } from "../pieces.ts";
 
 /** What a {@linkcode ServerOutbox} goes by. */
 export interface ServerOutboxOptions extends Omit<KeepOptions, "writes" | "onState"> {
@@ -222,7 +222,7 @@ export class ServerOutbox {
       }
       const set = takeSet(this.#pieces.slice(0, end === -1 ? undefined : end));
       const [first] = set as [KeptPiece, ...KeptPiece[]];
-      const args = [`[${set.map(({ items }) => items.slice(1, -1)).join(",")}]`];
+      const args = [joinedItems(set.map(({ items }) => items))];
       let rest: KeptPiece[] = [];
       try {
         await this.#options.commit(first.statements.map((sql) => ({ sql, args })), true);
