@@ -102,15 +102,16 @@ export class Bounds implements Disposable {
       idleMs: limits.idleConnectionMs,
       threads: threads?.connections,
     });
+    const residentBytes = () => this.sockets?.residentBytes ?? Deno.memoryUsage().rss;
     this.arrivals = new Arrivals({
       sockets: this.sockets,
-      residentBytes: () => Deno.memoryUsage().rss,
+      residentBytes,
       onCut,
       threads: threads?.connections,
     });
     this.memory = new MemoryGuard({
       limitBytes: limits.memoryBytes ?? MEMORY_SHARE * memoryBytes,
-      residentBytes: () => Deno.memoryUsage().rss,
+      residentBytes,
       inFlight,
       connections: () => this.arrivals.connections,
       collect: "gc" in globalThis ? () => (collectGarbage(), releaseMemory()) : undefined,

@@ -53,7 +53,7 @@ export class WaitingDoor implements AsyncDisposable {
     const timers = own(new CoarseTimers());
     const connections = own(new Connections({ sockets, timers, idleMs }));
     const arrivals = own(
-      new Arrivals({ sockets, residentBytes: () => Deno.memoryUsage().rss }),
+      new Arrivals({ sockets, residentBytes: () => sockets?.residentBytes ?? 0 }),
     );
     const fetch = (request: Request, info?: { readonly remoteAddr: Deno.Addr }) => {
       arrivals.progressed(info?.remoteAddr);

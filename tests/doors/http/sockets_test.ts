@@ -106,6 +106,21 @@ Deno.test("what the system says of a connection, of a listener, and of a descrip
   }
 });
 
+Deno.test("resident memory is what the platform tells", () => {
+  const sockets = Sockets.open()!;
+  try {
+    const held: Uint8Array[] = [];
+    for (let round = 0; round < 3; round++) {
+      const apart = Math.abs(sockets.residentBytes - Deno.memoryUsage().rss);
+      assert(apart < 16 * 1_048_576, `${apart} bytes`);
+      held.push(new Uint8Array(64 * 1_048_576).fill(1));
+    }
+    assertEquals(held.length, 3);
+  } finally {
+    sockets.close();
+  }
+});
+
 Deno.test("as many connections wait to be accepted as the system allows", async () => {
   const sockets = Sockets.open()!;
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
