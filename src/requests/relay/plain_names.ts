@@ -17,6 +17,7 @@ const MAX_CHARS = 1_900;
  */
 export function plainNames(names: readonly string[]): string[] {
   const kept: string[] = [];
+  if (names.length === 0) return kept;
   let chars = 0;
   for (const name of new Set(names)) {
     const plain = encodeURI(name.slice(0, MAX_NAME_CHARS).toWellFormed());

@@ -145,12 +145,14 @@ const LIMITS: Readonly<Record<DialectName, readonly string[]>> = {
 
 /** What a body asks for in numbers that some routes bound. */
 function askedOf(dialect: DialectName, body: JsonObject): Parameters<typeof checkAsked>[1] {
-  const limits = LIMITS[dialect].map((param) => ({ param, tokens: body[param] }));
+  const limits: { param: string; tokens: number }[] = [];
+  for (const param of LIMITS[dialect]) {
+    const tokens = body[param];
+    if (typeof tokens === "number") limits.push({ param, tokens });
+  }
   const stops = DIALECTS[dialect].front.fields.stop;
   return {
-    limits: limits.flatMap(({ param, tokens }) =>
-      typeof tokens === "number" ? [{ param, tokens }] : []
-    ),
+    limits,
     stops: { param: stops, count: items(body[stops]).length },
   };
 }

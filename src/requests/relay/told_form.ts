@@ -7,6 +7,8 @@ const decoder = new TextDecoder();
 const TELLING_CHARS = 6;
 const EVENTS = /^(?:data|event|id|retry|error)?:/;
 const JSON_START = /^[{[]/;
+const OPEN_ARRAY = 91;
+const OPEN_OBJECT = 123;
 const MAX_BLANK_BYTES = 4_096;
 /** The first characters of a text after them. */
 const MAX_LOOKED_BYTES = MAX_BLANK_BYTES + 4 * TELLING_CHARS;
@@ -14,6 +16,14 @@ const MAX_LOOKED_BYTES = MAX_BLANK_BYTES + 4 * TELLING_CHARS;
 /** Whether a reply says that it is an event stream; one that is JSON is an event of it. */
 function isStream({ headers }: UpstreamReply): boolean {
   return /event-stream/i.test(String(headers["content-type"] ?? ""));
+}
+
+/** The beginning of a text: of JSON, which is the usual case, no more than its first character. */
+function startOf(bytes: Uint8Array): string {
+  const [first] = bytes;
+  if (first === OPEN_OBJECT) return "{";
+  if (first === OPEN_ARRAY) return "[";
+  return decoder.decode(bytes.subarray(0, MAX_LOOKED_BYTES)).trimStart();
 }
 
 /**
@@ -35,7 +45,7 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
     pieces.push(bytes);
     size += bytes.byteLength;
     begun = pieces.length === 1 ? bytes : joinBytes(pieces, size);
-    start = decoder.decode(begun.subarray(0, MAX_LOOKED_BYTES)).trimStart();
+    start = startOf(begun);
   }
   const type = EVENTS.test(start)
     ? "text/event-stream"
@@ -48,9 +58,11 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
     if (first !== undefined) return first;
     return hasEnded ? undefined : await reply.body.read();
   };
+  const { headers } = reply;
+  const isTold = type === headers["content-type"];
   return {
     ...reply,
-    headers: { ...reply.headers, ...(type === undefined ? {} : { "content-type": type }) },
+    headers: isTold ? headers : { ...headers, "content-type": type },
     body: { read },
   };
 }

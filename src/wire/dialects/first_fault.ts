@@ -7,8 +7,8 @@ type Schema = z.core.$ZodType;
  * Validates a value by a schema and stops at the first fault, without building a copy.
  *
  * The schema library looks at every element of an array and collects a fault for each bad one, so that a few
- * megabytes of `[{},{},…]` take gigabytes. Here arrays, objects and unions are walked, and only what has no
- * parts is left to the library.
+ * megabytes of `[{},{},…]` take gigabytes. Here arrays, objects and unions are walked, what is usual is seen at once, and the rest is
+ * left to the library.
  *
  * @param schema Of objects, arrays, unions, `optional`, `nullable` and kinds without parts; without
  *   transformations, whose results would be lost.
@@ -46,28 +46,54 @@ function fault(schema: Schema, value: unknown): Issue | undefined {
     case "union":
       return inOptions(kinds as z.core.$ZodUnion, value);
     case "string":
-      return typeof value === "string" && !hasChecks(def) ? undefined : ofLibrary(schema, value);
+      return typeof value === "string" && !("format" in def)
+        ? inChecks(schema, value)
+        : ofLibrary(schema, value);
+    case "number":
+      return Number.isFinite(value) && !("format" in def)
+        ? inChecks(schema, value)
+        : ofLibrary(schema, value);
+    case "literal":
+    case "enum":
+      return mayBe(schema, value) ? undefined : ofLibrary(schema, value);
     default:
       return ofLibrary(schema, value);
   }
-}
-
-/** Whether more is asked of a value than its kind. */
-function hasChecks(def: z.core.$ZodStringDef): boolean {
-  return "format" in def || (def.checks?.length ?? 0) > 0;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function inShape(
-  shape: Readonly<Record<string, Schema>>,
-  value: Record<string, unknown>,
-): Issue | undefined {
+type Shape = Readonly<Record<string, Schema>>;
+
+/** Keys that an object must have, in the order of its shape. */
+const REQUIRED = new WeakMap<Shape, readonly string[]>();
+
+function requiredOf(shape: Shape): readonly string[] {
+  const known = REQUIRED.get(shape);
+  if (known !== undefined) return known;
+  const required = Object.keys(shape).filter((key) => fault(shape[key]!, undefined) !== undefined);
+  REQUIRED.set(shape, required);
+  return required;
+}
+
+/** Looks at what is there: a request has a few of the dozens of keys that it may have. */
+function inShape(shape: Shape, value: Record<string, unknown>): Issue | undefined {
+  for (const key in value) {
+    if (!Object.hasOwn(shape, key) || !Object.hasOwn(value, key)) continue;
+    const found = fault(shape[key]!, value[key]);
+    if (found !== undefined) return before(key, shape, value) ?? under(key, found);
+  }
+  const missing = requiredOf(shape).find((key) => !Object.hasOwn(value, key));
+  return missing === undefined ? undefined : under(missing, fault(shape[missing]!, undefined)!);
+}
+
+/** The first fault among those keys of a shape that come before one: which one is told does not go by the order of a value's keys. */
+function before(end: string, shape: Shape, value: Record<string, unknown>): Issue | undefined {
   for (const key in shape) {
-    const own = Object.hasOwn(value, key) ? value[key] : undefined;
-    const found = fault(shape[key]!, own);
+    if (key === end) break;
+    const found = fault(shape[key]!, Object.hasOwn(value, key) ? value[key] : undefined);
     if (found !== undefined) return under(key, found);
   }
   return undefined;

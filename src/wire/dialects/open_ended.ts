@@ -36,13 +36,21 @@ const REMOTE = /^\s*[a-z][a-z0-9+.-]{1,20}:/i;
  * of a kind that is unknown here. Images are looked at before they are sent, and count by their sizes.
  */
 export function isOpenEnded(body: JsonObject, images: readonly ImageView[]): boolean {
-  const known = new Set(images.map(({ param }) => holderOf(body, param)));
-  return Object.entries(body).some(([key, value]) =>
-    key === "messages" || key === "system" || key === "input"
-      ? hasOpenEnd(value, key, { known, isCited: false })
-      : !isSetting(key) && namesAddress(key, value)
-  );
+  const known = images.length === 0
+    ? NONE
+    : new Set(images.map(({ param }) => holderOf(body, param)));
+  const around = { known, isCited: false };
+  for (const key in body) {
+    const value = body[key];
+    const isOpen = key === "messages" || key === "system" || key === "input"
+      ? hasOpenEnd(value, key, around)
+      : !isSetting(key) && namesAddress(key, value);
+    if (isOpen) return true;
+  }
+  return false;
 }
+
+const NONE: ReadonlySet<JsonValue> = new Set();
 
 /** Where something stands. */
 interface Surroundings {
@@ -74,14 +82,16 @@ function isUnknownKind({ type }: JsonObject): boolean {
 function objectHasOpenEnd(value: JsonObject, around: Surroundings): boolean {
   const type = text(value.type) ?? "";
   const isImage = around.known.has(value);
-  const inside = { ...around, isCited: around.isCited || CITING.test(type) };
-  return Object.entries(value).some(([key, part]) => {
+  const inside = !around.isCited && CITING.test(type) ? { ...around, isCited: true } : around;
+  for (const key in value) {
+    const part = value[key];
     // arguments of a call are text in a prompt
-    if (key === "input" && type === "tool_use") return false;
-    if (isImage && typeof part === "string" && IMAGE_FIELDS.has(key)) return false;
+    if (key === "input" && type === "tool_use") continue;
+    if (isImage && typeof part === "string" && IMAGE_FIELDS.has(key)) continue;
     if (key === "data" && type === "base64" && part !== "") return true;
-    return hasOpenEnd(part, key, inside);
-  });
+    if (hasOpenEnd(part, key, inside)) return true;
+  }
+  return false;
 }
 
 /** Whether a field that no dialect has names the address of something that is to be read. */

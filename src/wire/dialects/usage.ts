@@ -52,8 +52,12 @@ export function sumOfUsages(all: readonly Usage[]): Usage {
 
 /** Only the kinds that there are tokens of; undefined for none. */
 export function kindsOf(kinds: TokenKinds): TokenKinds | undefined {
-  const there = Object.entries(kinds).filter(([, tokens = 0]) => tokens > 0);
-  return there.length === 0 ? undefined : Object.fromEntries(there);
+  let there: Partial<Record<keyof TokenKinds, number>> | undefined;
+  for (const kind in kinds) {
+    const tokens = kinds[kind as keyof TokenKinds] ?? 0;
+    if (tokens > 0) (there ??= {})[kind as keyof TokenKinds] = tokens;
+  }
+  return there;
 }
 
 /** No tokens at all, as for the end of one of several choices. */
@@ -109,8 +113,11 @@ const PICTURES = ["IMAGE", "DOCUMENT"];
 export function kindsIn(
   report: JsonObject,
 ): { readonly inputKinds: TokenKinds | undefined; readonly outputKinds: TokenKinds | undefined } {
-  const details = (...names: readonly string[]) =>
-    names.map((name) => inner(report, name)).find((one) => Object.keys(one).length > 0) ?? {};
+  const details = (name: string, other: string) => {
+    const first = inner(report, name);
+    for (const _ in first) return first;
+    return inner(report, other);
+  };
   const input = details("prompt_tokens_details", "input_tokens_details");
   const output = details("completion_tokens_details", "output_tokens_details");
   const cached = inner(input, "cached_tokens_details");

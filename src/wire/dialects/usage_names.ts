@@ -51,6 +51,19 @@ const DETAILS: Partial<Record<Part, Part>> = {
   reasoning: "reasoning",
 };
 
+/** What names stand for, as far as they were seen: reports have the same ones again and again. */
+const SEEN = new Map<string, Part | undefined>();
+/** Of names that a server makes up. */
+const MAX_SEEN = 500;
+const MAX_SEEN_CHARS = 64;
+
+function partOf(name: string): Part | undefined {
+  if (SEEN.has(name)) return SEEN.get(name);
+  const part = entryOf(PARTS, wordOf(name));
+  if (SEEN.size < MAX_SEEN && name.length <= MAX_SEEN_CHARS) SEEN.set(name, part);
+  return part;
+}
+
 /** A name without case, underscores, `Count` and plural. */
 function wordOf(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "").replace(/count$/, "").replace(/s$/, "");
@@ -96,10 +109,10 @@ function partsOf(value: JsonObject): Partial<Record<Part, number | undefined>> {
     if (part !== undefined) parts[part] = largest(parts[part], tokenCount(said));
   };
   for (const [name, said] of Object.entries(value)) {
-    if (!isObject(said)) add(entryOf(PARTS, wordOf(name)), said);
+    if (!isObject(said)) add(partOf(name), said);
     else if (/details$/i.test(name)) {
       for (const [inner, one] of Object.entries(said)) {
-        const part = entryOf(PARTS, wordOf(inner));
+        const part = partOf(inner);
         add(part && DETAILS[part], one);
       }
     }

@@ -58,3 +58,30 @@ Deno.test("firstFault: looks at no element behind the first bad one", () => {
   assertEquals(fault?.path, ["messages", 3, "role"]);
   assertEquals(seen.size, 4);
 });
+
+Deno.test("firstFault: tells the same fault in whatever order the keys of a value are", () => {
+  const { shape } = requestSchemas.chat;
+  const fields = Object.keys(shape);
+  const bodies = fc.record(
+    Object.fromEntries(fields.map((field) => [field, fc.oneof(scalar, tree)])),
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(bodies, fc.integer(), (body, seed) => {
+      const entries = Object.entries(body);
+      const mixed = entries.toSorted(([one], [other]) =>
+        (one.length * seed) % 7 - (other.length * seed) % 7
+      );
+      const [ordered, shuffled] = [entries, mixed].map((all) =>
+        firstFault(requestSchemas.chat, Object.fromEntries(all))?.path[0]
+      );
+      assertEquals(shuffled, ordered);
+      const faulty = fields.filter((field) =>
+        !(shape as Record<string, { safeParse(value: unknown): { success: boolean } }>)[field]!
+          .safeParse(body[field]).success
+      );
+      assertEquals(ordered, faulty[0]);
+    }),
+    { numRuns: sized(150, 2_000) },
+  );
+});

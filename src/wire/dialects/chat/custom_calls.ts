@@ -4,8 +4,11 @@ import { isObject, type JsonObject, objects, text } from "../json.ts";
 import { CustomInput } from "../neutral/custom_input.ts";
 import type { WrittenCall } from "./calls.ts";
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** The names of the custom tools that a request offers; those that a function has, too, are not told apart. */
 export function customTools({ tools }: JsonObject): ReadonlySet<string> {
+  if (tools === undefined) return NONE;
   const names = (kind: "custom" | "function") =>
     objects(tools).flatMap(({ [kind]: own }) => isObject(own) ? text(own.name) ?? [] : []);
   const functions = new Set(names("function"));
