@@ -1,6 +1,6 @@
 /**
  * What of the promises can be read from the source: where a clock is read, where chance is, who connects to others, that credits and
- * tokens stay whole numbers, and that only the engines know SQLite. A place that does so has a reason in its row; one that no longer does loses its row.
+ * tokens stay whole numbers, that only the engines know SQLite, and that nothing searches by counting. A place that does so has a reason in its row; one that no longer does loses its row.
  */
 
 import ts from "typescript";
@@ -197,6 +197,20 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
+    what: "skips rows by their number, each of which is read",
+    finds: (node) => /\blimit \S+\s+offset\b/.test(literalText(node) ?? ""),
+    places: {
+      "ground/database/scan.ts": "a page",
+      "money/ledger/audit.ts": "a range of records",
+      "people/operation_log/requests.ts": "as many replies as are kept",
+      "people/scim/directory.ts": "the client says from which one on; pages are of members alone",
+      "people/sign_in/single_uses.ts": "as many as may wait",
+      "wire/kept_items/prune.ts": "as many as are added up at a time",
+    },
+    examples: ['"select id from records order by id limit 1 offset ?";', "`limit 1 offset ${n}`;"],
+    fine: ["const { offset } = page;", '"the offset of a zone";'],
+  },
+  {
     what: "gives credits or tokens a fraction (P3)",
     finds: (node) => isFractionOfWhole(node) || isLooseField(node),
     places: {},
@@ -241,7 +255,7 @@ async function* sources(folder = ""): AsyncGenerator<ts.SourceFile> {
   }
 }
 
-Deno.test("clocks, chance, connections, SQLite and fractions are only where a row says why", async () => {
+Deno.test("clocks, chance, connections, SQLite, skipped rows and fractions are only where a row says why", async () => {
   const faults: string[] = [];
   const unused = new Set(
     RULES.flatMap(({ what, places }) => Object.keys(places).map((place) => `${place} ${what}`)),

@@ -138,4 +138,4 @@ export {
   type LowBalance,
   lowBalances,
 } from "./marks.ts";
-export { pruneWindows, settledRequests } from "./windows.ts";
+export { pruneWindows, SETTLED_REQUESTS } from "./windows.ts";

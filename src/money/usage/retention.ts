@@ -1,6 +1,6 @@
-import type { Database } from "../../ground/database/mod.ts";
+import { type Database, greatest, least, type Value } from "../../ground/database/mod.ts";
 import { findSurplus, pruneExpired } from "../../wire/kept_items/mod.ts";
-import { pruneWindows, settledRequests } from "../ledger/mod.ts";
+import { pruneWindows, SETTLED_REQUESTS } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { requestIdAt } from "./records.ts";
 import { delay } from "../../ground/std/mod.ts";
@@ -28,86 +28,94 @@ export interface RetentionOptions extends RetentionLimits {
   readonly now: () => number;
   /** What other folders prune at the same time. */
   readonly others?: readonly PruneStep[];
+  /** A clock that nobody sets, in milliseconds; tests pass their own. Default: `performance.now()`. */
+  readonly monotonicNow?: (() => number) | undefined;
 }
 
 /** Rows per step, which take the writer a few milliseconds. */
 const STEP_ROWS = 200;
-const PAUSE_MS = 100;
-const EVERY_MS = 15 * 60_000;
-/** The same for what is kept for an hour at most. */
-const ITEMS_EVERY_MS = 60_000;
+/** Max rest after a step. */
+const MAX_REST_MS = 100;
+/** Often, so that there is little each time; a gateway at its limit settles some hundred thousand requests meanwhile. */
+const EVERY_MS = 60_000;
 /** Rate windows are kept this long, in case a clock is wrong. */
 const WINDOW_DAYS = 8;
 
-const PRUNE_RECORDS = `
+/** Deletes the oldest records. */
+const pruneRecords = (which: string, limit: string) => `
   delete from usage_records where request_id in (
-    select request_id from usage_records where request_id < ? order by request_id limit ?
+    select request_id from usage_records ${which} order by request_id limit ${limit}
   ) returning 1 as gone`;
-/** Every record was counted by its account, and is counted again when it is deleted. */
-const PRUNED = "select records from pruned_records";
-const NTH_OLDEST = "select request_id from usage_records order by request_id limit 1 offset ?";
+const PRUNE_OLD = pruneRecords("where request_id < ?1", "?2");
+/**
+ * Every record was counted by its account, and is counted again when it is deleted: none is looked for, and what another gateway deletes
+ * at the same time is not deleted for a second time in others.
+ */
+const PRUNE_SURPLUS = pruneRecords(
+  "",
+  least("?2", greatest("0", `(${SETTLED_REQUESTS}) - (select records from pruned_records) - ?1`)),
+);
 
 /** Deletes old and surplus request records in small steps with pauses. */
 export class Retention {
   readonly #options: RetentionOptions;
   /** The limits of the next pruning. */
   limits: RetentionLimits;
-  #timers: ReturnType<typeof setInterval>[] = [];
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #monotonicNow: () => number;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #running: Promise<void> | undefined;
   #stopped = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.limits = options;
+    this.#monotonicNow = options.monotonicNow ?? (() => performance.now());
   }
 
-  /** Starts pruning: records every 15 minutes, kept items every minute. */
+  /** Starts pruning, every minute. */
   start(): void {
-    const every = (ms: number, prune: () => Promise<unknown>) =>
-      setInterval(() => {
-        this.#running = this.#running.then(prune);
-      }, ms);
-    this.#timers = [
-      every(EVERY_MS, () => this.prune()),
-      every(ITEMS_EVERY_MS, () => this.pruneItems()),
-    ];
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#pruneAll().finally(() => this.#running = undefined);
+    }, EVERY_MS);
   }
 
   /** Stops pruning. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
     this.#stopped = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
     await this.#running;
   }
 
+  /** Kept items first: there may be no end to records. */
+  async #pruneAll(): Promise<void> {
+    await this.pruneItems();
+    await this.prune();
+  }
+
   /**
-   * Prunes now. Failures are logged, not thrown.
+   * Prunes now, records for a minute at most. Failures are logged, not thrown.
    *
    * @returns The number of deleted records; 0 after a failure.
    */
   async prune(): Promise<number> {
-    const { database, log, now } = this.#options;
+    const { database, log, now, others = [] } = this.#options;
     const { days, rows } = this.limits;
     let gone = 0;
-    const pruneRecords = (before: string) =>
-      this.#steps(async () => {
-        const [some] = await database.batch([{ sql: PRUNE_RECORDS, args: [before, STEP_ROWS] }]);
-        gone += some!.length;
-        return some!.length === STEP_ROWS;
-      });
     try {
-      await pruneRecords(requestIdAt(now() - days * DAY_MS));
-      const settled = await settledRequests(database);
-      const tooMany = settled - Number((await database.one(PRUNED))!.records) - rows;
-      if (tooMany > 0) {
-        const first = await database.one(NTH_OLDEST, [tooMany]);
-        if (first !== undefined) await pruneRecords(String(first.request_id));
-      }
       const beforeMs = now() - WINDOW_DAYS * DAY_MS;
       await this.#steps(() => pruneWindows(database, { beforeMs, limit: STEP_ROWS }));
-      for (const prune of this.#options.others ?? []) {
+      for (const prune of others) {
         await this.#steps(() => prune({ nowMs: now(), limit: STEP_ROWS, limits: this.limits }));
       }
+      const untilTick = this.#monotonicNow() + EVERY_MS;
+      const pruneRecords = (sql: string, limit: Value) =>
+        this.#steps(async () => {
+          const [some] = await database.batch([{ sql, args: [limit, STEP_ROWS] }]);
+          gone += some!.length;
+          return some!.length === STEP_ROWS && this.#monotonicNow() < untilTick;
+        });
+      await pruneRecords(PRUNE_OLD, requestIdAt(now() - days * DAY_MS));
+      await pruneRecords(PRUNE_SURPLUS, rows);
       return gone;
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });
@@ -129,10 +137,16 @@ export class Retention {
     }
   }
 
-  /** @param step Returns whether there may be more to do. */
+  /**
+   * Rests after a step for as long as it took, and so gives way: to whatever it had to wait for, too.
+   *
+   * @param step Returns whether there may be more to do.
+   */
   async #steps(step: () => Promise<boolean>): Promise<void> {
-    while (!this.#stopped && await step()) {
-      await delay(PAUSE_MS);
+    while (!this.#stopped) {
+      const startedTick = this.#monotonicNow();
+      if (!await step()) return;
+      await delay(Math.min(this.#monotonicNow() - startedTick, MAX_REST_MS));
     }
   }
 }

@@ -1,5 +1,6 @@
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, creditsOf } from "../../../src/money/ledger/mod.ts";
+import { type Row, type Statement, WrappedDatabase } from "../../../src/ground/database/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { accountUsage, Retention } from "../../../src/money/usage/mod.ts";
 import { assertEquals } from "../../assert.ts";
@@ -51,6 +52,70 @@ Deno.test("records go by age and by count, oldest first; roll-ups, entries and b
   const { balance, consumed, requests } = await creditsOf(bench.database, caller.accountId, NOW);
   assertEquals([balance, consumed, requests], [9_400, 600, 600]);
   assertEquals((await audit(bench.database)).mismatches, []);
+});
+
+Deno.test("as many records as are kept stay, whoever prunes beside, and no step deletes more than 200", async () => {
+  await using bench = await ledgerBench("file");
+  const caller = await bench.account();
+  await bench.grant(caller.accountId, 10_000);
+  const ids = Array.from({ length: 900 }, (_, at) => newRequestId(NOW - 900 + at));
+  await Promise.all(
+    ids.map((requestId) =>
+      settlePrice(bench.database, { ...caller, requestId, price: 1, nowMs: NOW })
+    ),
+  );
+  const steps: number[] = [];
+  class Counted extends WrappedDatabase {
+    override async batch(statements: readonly Statement[]): Promise<Row[][]> {
+      const rows = await super.batch(statements);
+      if (/^\s*delete from usage_records/.test(statements[0]!.sql)) steps.push(rows[0]!.length);
+      return rows;
+    }
+  }
+  const options = { log: SILENT, now: () => NOW, days: 90 };
+  for (const rows of [899, 650, 649, 10, 0]) {
+    const gateways = Array.from(
+      { length: 3 },
+      () => new Retention({ ...options, database: new Counted(bench.database), rows }),
+    );
+    await Promise.all(gateways.map((one) => one.prune()));
+    const left = await bench.database.all(
+      "select request_id as id from usage_records order by request_id",
+    );
+    assertEquals(left.map(({ id }) => id), ids.slice(900 - rows));
+  }
+  assertEquals(Math.max(...steps), 200);
+  assertEquals(steps.reduce((sum, rows) => sum + rows, 0), 900);
+  assertEquals((await audit(bench.database)).mismatches, []);
+});
+
+Deno.test("where records come as fast as they go, pruning ends, and the rest has been pruned before", async () => {
+  await using bench = await ledgerBench("file");
+  let nowTick = 0;
+  const asked: string[] = [];
+  class Endless extends WrappedDatabase {
+    override async batch(statements: readonly Statement[]): Promise<Row[][]> {
+      const table = /delete from (\w+)/.exec(statements.at(-1)!.sql)![1]!;
+      if (asked.at(-1) !== table) asked.push(table);
+      if (table !== "usage_records") return await super.batch(statements);
+      nowTick += 25_000;
+      return [Array.from({ length: 200 }, () => ({ gone: 1 }))];
+    }
+  }
+  const retention = new Retention({
+    database: new Endless(bench.database),
+    log: SILENT,
+    now: () => NOW,
+    monotonicNow: () => nowTick,
+    days: 90,
+    rows: 10,
+    others: [() => {
+      asked.push("others");
+      return Promise.resolve(false);
+    }],
+  });
+  assertEquals(await retention.prune(), 800);
+  assertEquals(asked, ["account_windows", "others", "usage_records"]);
 });
 
 Deno.test("windows of keys and of accounts go after eight days, however many there are", async () => {
