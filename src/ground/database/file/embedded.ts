@@ -26,11 +26,12 @@ import { BehindWriter } from "../behind_writer.ts";
 import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
 import { outboxPath, outboxPlaces, WriteOutbox } from "../outbox.ts";
-import { joinedItems, type RefusedBehind } from "../pieces.ts";
+import type { RefusedBehind } from "../pieces.ts";
 import type { Asked } from "../presence.ts";
 import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "../refused_items.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 import { takeOutboxes } from "../take_outboxes.ts";
+import { Unsent } from "./unsent.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -56,13 +57,6 @@ export interface EmbeddedOptions extends UseOptions {
 /** The number of what is written behind, which no answer is waited for. */
 const BEHIND = -1;
 
-/**
- * How long what is written behind may be gathered before it is sent to the file's thread, which writes it in larger sets anyway, and how
- * much of it: to wake a thread costs as much as what it is woken for.
- */
-const SEND_MS = 20;
-const MAX_UNSENT = 64;
-
 /** What is answered while the file has been given up, and is tried again. */
 const GIVEN_UP = "SLUICE_REOPENING";
 
@@ -71,14 +65,6 @@ interface Question extends PromiseWithResolvers<Row[][]> {
   readonly asked: Asked;
   /** Items that were passed on before, which are written once it is answered. */
   readonly passed: number;
-}
-
-/** Items that were passed on to be written behind, and are sent with the next ones. */
-interface Unsent {
-  readonly write: Writing;
-  /** JSON arrays. */
-  readonly items: string[];
-  count: number;
 }
 
 /** An embedded libSQL file, owned by a thread of its own. */
@@ -107,8 +93,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** Items that were passed on to be written behind, and those of them that are written. */
   #passed = 0;
   #written = 0;
-  #unsent: Unsent[] = [];
-  #sending: ReturnType<typeof setTimeout> | undefined;
+  readonly #unsent = new Unsent((write, items, count) => this.#sendBehind(write, items, count));
   /** Whether no other thread asks for what this one has passed on. */
   #isAlone: boolean;
   #closing: Promise<void> | undefined;
@@ -174,7 +159,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     };
     database.line = (died) => {
       database.#isAlone = false;
-      database.#sendAll();
+      database.#unsent.send();
       const { port1, port2 } = new MessageChannel();
       connect(port1);
       database.#died = died;
@@ -349,29 +334,17 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #send(write: Writing, items: string, count: number): void {
     this.#writes.set(write.name, write);
     this.#passed += count;
-    const last = this.#unsent.at(-1);
-    if (last?.write === write && last.count + count <= MAX_UNSENT) {
-      last.items.push(items);
-      last.count += count;
-    } else this.#unsent.push({ write, items: [items], count });
-    const unsent = this.#unsent.reduce((sum, one) => sum + one.count, 0);
-    if (!this.#isAlone || unsent >= MAX_UNSENT) return this.#sendAll();
-    this.#sending ??= setTimeout(() => this.#sendAll(), SEND_MS);
-    Deno.unrefTimer(this.#sending); // else the outbox has it
+    this.#unsent.add(write, items, count);
+    if (!this.#isAlone) this.#unsent.send();
   }
 
-  #sendAll(): void {
-    clearTimeout(this.#sending);
-    this.#sending = undefined;
-    for (const { write: { name, statements }, items, count } of this.#unsent) {
-      this.#thread.postMessage({
-        id: BEHIND,
-        ask: { type: "behind", write: name, statements, items: joinedItems(items), count },
-        after: 0,
-      });
-      this.#passedOn.add();
-    }
-    this.#unsent = [];
+  #sendBehind({ name: write, statements }: Writing, items: string, count: number): void {
+    this.#thread.postMessage({
+      id: BEHIND,
+      ask: { type: "behind", write, statements, items, count },
+      after: 0,
+    });
+    this.#passedOn.add();
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -379,7 +352,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
     }
     this.#behind?.passOn();
-    this.#sendAll();
+    this.#unsent.send();
     const answer = Promise.withResolvers<Row[][]>();
     const id = this.#open.add({
       ...answer,
@@ -418,7 +391,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** Fails what waits for the thread, which has died, and whatever is asked from now on. */
   fail(message: string): void {
     this.#closed = true;
-    clearTimeout(this.#sending);
+    this.#unsent.drop();
     if (!this.#isOwner) this.#thread.end();
     for (const { reject } of this.#open.clear()) {
       reject(new DatabaseError("SLUICE_THREAD_DIED", message));
