@@ -4,8 +4,8 @@
  * are closed: `sluice credits audit` finds nothing.
  */
 
-import Driver from "libsql";
 import { openDatabase } from "../src/ground/database/mod.ts";
+import { connect, type Connection } from "../src/ground/database/sqlite/driver.ts";
 import { grantStatements, newLotId, RULES, setBudget } from "../src/money/ledger/mod.ts";
 import { addToHours, rolledUp } from "../src/money/ledger/rules/sql/roll_ups.ts";
 import { addToTags } from "../src/money/ledger/rules/sql/tags.ts";
@@ -44,12 +44,6 @@ export interface LargeDatabase {
   /** A complete request of the large account, and one that failed. */
   readonly requestId: string;
   readonly failedId: string;
-}
-
-interface Connection {
-  exec(sql: string): void;
-  prepare(sql: string): { run(args: unknown[]): void; all(args: unknown[]): unknown[] };
-  close(): void;
 }
 
 interface Key {
@@ -97,7 +91,7 @@ export async function writeLargeDatabase(
     made = await makeAccounts(gateway, startMs);
   }
   const file = `${directory}/sluice.db`;
-  const driver = new Driver(file) as unknown as Connection;
+  const driver = connect(file);
   const saved = driver.prepare(
     `select type, name, sql from sqlite_master where type = 'trigger' or (type = 'index'
         and tbl_name in ('usage_records', 'entries') and sql is not null)`,
