@@ -30,6 +30,8 @@ export interface RetentionOptions extends RetentionLimits {
   readonly others?: readonly PruneStep[];
   /** A clock that nobody sets, in milliseconds; tests pass their own. Default: `performance.now()`. */
   readonly monotonicNow?: (() => number) | undefined;
+  /** Waits for milliseconds; tests do not. */
+  readonly delay?: ((ms: number) => Promise<void>) | undefined;
 }
 
 /** Rows per step, which take the writer a few milliseconds. */
@@ -62,20 +64,24 @@ export class Retention {
   /** The limits of the next pruning. */
   limits: RetentionLimits;
   readonly #monotonicNow: () => number;
+  readonly #rest: (ms: number) => Promise<void>;
   #timer: ReturnType<typeof setInterval> | undefined;
   #running: Promise<void> | undefined;
+  /** Whether records of the last round are left: then steps do not rest. */
+  #isBehind = false;
   #stopped = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.limits = options;
     this.#monotonicNow = options.monotonicNow ?? (() => performance.now());
+    this.#rest = options.delay ?? delay;
   }
 
   /** Starts pruning, every minute. */
   start(): void {
     this.#timer = setInterval(() => {
-      this.#running ??= this.#pruneAll().finally(() => this.#running = undefined);
+      this.#running ??= this.pruneAll().finally(() => this.#running = undefined);
     }, EVERY_MS);
   }
 
@@ -86,14 +92,16 @@ export class Retention {
     await this.#running;
   }
 
-  /** Kept items first: there may be no end to records. */
-  async #pruneAll(): Promise<void> {
-    await this.pruneItems();
-    await this.prune();
+  /** Prunes everything, until no more than a minute's records are left. Failures are logged, not thrown. */
+  async pruneAll(): Promise<void> {
+    do {
+      await this.pruneItems();
+      await this.prune();
+    } while (this.#isBehind && !this.#stopped);
   }
 
   /**
-   * Prunes now, records for a minute at most. Failures are logged, not thrown.
+   * Prunes now; kept items not, and records for a minute at most. Failures are logged, not thrown.
    *
    * @returns The number of deleted records; 0 after a failure.
    */
@@ -108,16 +116,21 @@ export class Retention {
         await this.#steps(() => prune({ nowMs: now(), limit: STEP_ROWS, limits: this.limits }));
       }
       const untilTick = this.#monotonicNow() + EVERY_MS;
+      let isLate = false;
       const pruneRecords = (sql: string, limit: Value) =>
         this.#steps(async () => {
           const [some] = await database.batch([{ sql, args: [limit, STEP_ROWS] }]);
           gone += some!.length;
-          return some!.length === STEP_ROWS && this.#monotonicNow() < untilTick;
+          const isMore = some!.length === STEP_ROWS;
+          isLate = isMore && this.#monotonicNow() >= untilTick;
+          return isMore && !isLate;
         });
       await pruneRecords(PRUNE_OLD, requestIdAt(now() - days * DAY_MS));
-      await pruneRecords(PRUNE_SURPLUS, rows);
+      if (!isLate) await pruneRecords(PRUNE_SURPLUS, rows);
+      this.#isBehind = isLate;
       return gone;
     } catch (error) {
+      this.#isBehind = false;
       log.warn("old records could not be pruned", { error: String(error) });
       return 0;
     }
@@ -138,7 +151,7 @@ export class Retention {
   }
 
   /**
-   * Rests after a step for as long as it took, and so gives way: to whatever it had to wait for, too.
+   * Rests after a step for as long as it took, and so gives way to whatever it had to wait for, unless pruning is behind.
    *
    * @param step Returns whether there may be more to do.
    */
@@ -146,7 +159,8 @@ export class Retention {
     while (!this.#stopped) {
       const startedTick = this.#monotonicNow();
       if (!await step()) return;
-      await delay(Math.min(this.#monotonicNow() - startedTick, MAX_REST_MS));
+      const tookMs = this.#monotonicNow() - startedTick;
+      if (!this.#isBehind) await this.#rest(Math.min(tookMs, MAX_REST_MS));
     }
   }
 }

@@ -89,24 +89,32 @@ Deno.test("as many records as are kept stay, whoever prunes beside, and no step 
   assertEquals((await audit(bench.database)).mismatches, []);
 });
 
-Deno.test("where records come as fast as they go, pruning ends, and the rest has been pruned before", async () => {
+Deno.test("where records come as fast as they go, each minute all else is pruned, and steps rest no more until they are fewer", async () => {
   await using bench = await ledgerBench("file");
   let nowTick = 0;
+  let left = 2_500;
   const asked: string[] = [];
-  class Endless extends WrappedDatabase {
+  class Slow extends WrappedDatabase {
     override async batch(statements: readonly Statement[]): Promise<Row[][]> {
       const table = /delete from (\w+)/.exec(statements.at(-1)!.sql)![1]!;
       if (asked.at(-1) !== table) asked.push(table);
       if (table !== "usage_records") return await super.batch(statements);
       nowTick += 25_000;
-      return [Array.from({ length: 200 }, () => ({ gone: 1 }))];
+      const gone = Math.min(left, 200);
+      left -= gone;
+      return [Array.from({ length: gone }, () => ({ gone: 1 }))];
     }
   }
+  const rests: number[] = [];
   const retention = new Retention({
-    database: new Endless(bench.database),
+    database: new Slow(bench.database),
     log: SILENT,
     now: () => NOW,
     monotonicNow: () => nowTick,
+    delay: (ms) => {
+      rests.push(ms);
+      return Promise.resolve();
+    },
     days: 90,
     rows: 10,
     others: [() => {
@@ -114,8 +122,14 @@ Deno.test("where records come as fast as they go, pruning ends, and the rest has
       return Promise.resolve(false);
     }],
   });
-  assertEquals(await retention.prune(), 800);
-  assertEquals(asked, ["account_windows", "others", "usage_records"]);
+  await retention.pruneAll();
+  assertEquals(left, 0);
+  const round = ["kept_items", "account_windows", "others", "usage_records"];
+  assertEquals(asked, Array.from({ length: 5 }, () => round).flat());
+  assertEquals(rests, [100, 100], "of the first minute's three steps");
+  left = 500;
+  await retention.prune();
+  assertEquals(rests.length, 4);
 });
 
 Deno.test("windows of keys and of accounts go after eight days, however many there are", async () => {
