@@ -10,7 +10,12 @@ import {
   Sockets,
 } from "../doors/http/mod.ts";
 import { LargeBodies } from "../wire/large_bodies/mod.ts";
-import { type CoarseTimers, collectGarbage, releaseMemory } from "../ground/platform/mod.ts";
+import {
+  type CoarseTimers,
+  collectGarbage,
+  releaseMemory,
+  residentBytes,
+} from "../ground/platform/mod.ts";
 import { RateLimit } from "../ground/rate_limits/mod.ts";
 import type { Log } from "../ground/telemetry/mod.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
@@ -102,7 +107,6 @@ export class Bounds implements Disposable {
       idleMs: limits.idleConnectionMs,
       threads: threads?.connections,
     });
-    const residentBytes = () => this.sockets?.residentBytes ?? Deno.memoryUsage().rss;
     this.arrivals = new Arrivals({
       sockets: this.sockets,
       residentBytes,
@@ -197,7 +201,6 @@ export class Bounds implements Disposable {
     this.large.close();
     this.arrivals.close();
     this.connections.close();
-    this.sockets?.close();
   }
 }
 

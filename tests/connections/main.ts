@@ -200,5 +200,4 @@ if (failures.length > 0) {
 say(`\nseed ${seed}`);
 say(failures.length === 0 ? "connections: passed" : "connections: failed");
 await gateway[Symbol.asyncDispose]();
-sockets?.close();
 Deno.exit(failures.length === 0 ? 0 : 1);

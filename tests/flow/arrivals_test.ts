@@ -3,7 +3,7 @@
 import { framingFault } from "../../src/doors/http/guard.ts";
 import { peerFrom } from "../../src/doors/http/peer.ts";
 import { Sockets } from "../../src/doors/http/sockets.ts";
-import { openCLibrary } from "../../src/ground/platform/mod.ts";
+import { cFunctions } from "../../src/ground/platform/mod.ts";
 import { ChunksTooSmall, ReadingPace } from "../../src/ground/web/mod.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "../assert.ts";
 import { type ChildGateway, startChild, whileServing } from "../fake/child_gateway.ts";
@@ -187,15 +187,16 @@ function chunksOf(text: string, size: number): string {
   return `${framed}0\r\n\r\n`;
 }
 
+const SYMBOLS = {
+  getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
+} as const satisfies Deno.ForeignLibraryInterface;
+
 /** Whether the buffer of a connection of this process keeps its size (Linux 5.14, SO_BUF_LOCK); `undefined` if the system does not say. */
 function keepsSize(descriptor: number): boolean | undefined {
-  const library = openCLibrary({
-    getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
-  })!;
+  const libc = cFunctions(SYMBOLS)!;
   const [value, length] = [new Uint8Array(4), new Uint8Array(Uint32Array.of(4).buffer)];
   const [SOL_SOCKET, SO_BUF_LOCK, SOCK_RCVBUF_LOCK] = [1, 72, 2];
-  const failed = library.symbols.getsockopt(descriptor, SOL_SOCKET, SO_BUF_LOCK, value, length);
-  library.close();
+  const failed = libc.getsockopt(descriptor, SOL_SOCKET, SO_BUF_LOCK, value, length);
   return failed === 0 ? (value[0]! & SOCK_RCVBUF_LOCK) !== 0 : undefined;
 }
 
@@ -205,8 +206,7 @@ Deno.test({
   async fn() {
     await using gateway = await startGateway();
     const { host, port } = new URL(gateway.url);
-    using stack = new DisposableStack();
-    const sockets = stack.adopt(Sockets.open()!, (all) => all.close());
+    const sockets = Sockets.open()!;
     const isNarrowed = async (framing: string) => {
       using connection = await connectTo(gateway.url);
       const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ` +

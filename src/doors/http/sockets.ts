@@ -1,4 +1,4 @@
-import { openCLibrary } from "../../ground/platform/mod.ts";
+import { cFunctions } from "../../ground/platform/mod.ts";
 import { type Peer, peerOf, portOf } from "./peer.ts";
 import { anyOf, encoded, HEADERS_ONLY, type Instruction, WITHOUT_HTTP2 } from "./socket_filters.ts";
 
@@ -10,16 +10,11 @@ const SYMBOLS = {
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
   getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
-  open: { parameters: ["buffer", "i32"], result: "i32" },
-  pread: { parameters: ["i32", "buffer", "usize", "i64"], result: "isize" },
-  close: { parameters: ["i32"], result: "i32" },
-  getpagesize: { parameters: [], result: "i32" },
   setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
   shutdown: { parameters: ["i32", "i32"], result: "i32" },
 } as const;
 
 // from Linux: <bits/fcntl-linux.h>, <bits/resource.h>, <bits/poll.h>, <sys/socket.h>, <netinet/tcp.h>
-const O_CLOEXEC = 0o2000000;
 const RLIMIT_NOFILE = 7;
 const POLLIN = 0x1;
 const POLLERR = 0x8;
@@ -56,10 +51,6 @@ const MORE_DESCRIPTORS = 1_024;
 /** One in this many counts of open descriptors is of all that there may be: tens of thousands take a millisecond or two. */
 const COUNTS = 20;
 
-/** Sizes of this process's memory in pages: all of it, then what is resident (proc_pid_statm(5)). */
-const MEMORY_FILE = new TextEncoder().encode("/proc/self/statm\0");
-const MAX_MEMORY_BYTES = 128;
-
 /** A TCP connection of this process. */
 export interface Connection {
   readonly descriptor: number;
@@ -74,7 +65,6 @@ export interface Connection {
  * Linux only. Calls the C library; each call takes well under a microsecond.
  */
 export class Sockets {
-  readonly #library: Deno.DynamicLibrary<typeof SYMBOLS>;
   readonly #libc: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
   readonly #address = new Uint8Array(128);
   readonly #length = new Uint32Array(1);
@@ -89,15 +79,8 @@ export class Sockets {
   /** Descriptors that the system was asked about, in all. */
   queried = 0;
 
-  readonly #memory: number;
-  readonly #sizes = new Uint8Array(MAX_MEMORY_BYTES);
-  readonly #pageBytes: number;
-
-  private constructor(library: Deno.DynamicLibrary<typeof SYMBOLS>) {
-    this.#library = library;
-    this.#libc = library.symbols;
-    this.#memory = this.#libc.open(MEMORY_FILE, O_CLOEXEC);
-    this.#pageBytes = this.#libc.getpagesize();
+  private constructor(libc: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"]) {
+    this.#libc = libc;
   }
 
   /**
@@ -107,8 +90,8 @@ export class Sockets {
    */
   static open(): Sockets | undefined {
     if (Deno.build.os !== "linux") return undefined;
-    const library = openCLibrary(SYMBOLS);
-    return library && new Sockets(library);
+    const libc = cFunctions(SYMBOLS);
+    return libc && new Sockets(libc);
   }
 
   /** Max number of file descriptors of this process. */
@@ -116,14 +99,6 @@ export class Sockets {
     const limits = new BigUint64Array(2);
     if (this.#libc.getrlimit(RLIMIT_NOFILE, limits) !== 0) return MAX_DESCRIPTORS;
     return Number(limits[0]! < MAX_DESCRIPTORS ? limits[0] : MAX_DESCRIPTORS);
-  }
-
-  /** Resident memory of this process: what the platform tells, at a tenth of what it costs there. */
-  get residentBytes(): number {
-    const size = Number(this.#libc.pread(this.#memory, this.#sizes, BigInt(MAX_MEMORY_BYTES), 0n));
-    if (size <= 0) return Deno.memoryUsage().rss;
-    const [, pages] = String.fromCharCode(...this.#sizes.subarray(0, size)).split(" ", 2);
-    return Number(pages) * this.#pageBytes;
   }
 
   /** Number of open file descriptors. */
@@ -404,11 +379,5 @@ export class Sockets {
     const linger = new Uint8Array(Int32Array.of(1, 0).buffer); // on, for no time
     this.#libc.setsockopt(descriptor, SOL_SOCKET, SO_LINGER, linger, linger.length);
     this.end(descriptor);
-  }
-
-  /** Closes the C library. */
-  close(): void {
-    if (this.#memory >= 0) this.#libc.close(this.#memory);
-    this.#library.close();
   }
 }

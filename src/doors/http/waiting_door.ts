@@ -1,4 +1,4 @@
-import { CoarseTimers, newRequestId } from "../../ground/platform/mod.ts";
+import { CoarseTimers, newRequestId, residentBytes } from "../../ground/platform/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -49,12 +49,9 @@ export class WaitingDoor implements AsyncDisposable {
     const own = <T extends { close(): void }>(part: T) =>
       this.#owned.adopt(part, (one) => one.close());
     const sockets = Sockets.open();
-    if (sockets !== undefined) own(sockets);
     const timers = own(new CoarseTimers());
     const connections = own(new Connections({ sockets, timers, idleMs }));
-    const arrivals = own(
-      new Arrivals({ sockets, residentBytes: () => sockets?.residentBytes ?? 0 }),
-    );
+    const arrivals = own(new Arrivals({ sockets, residentBytes }));
     const fetch = (request: Request, info?: { readonly remoteAddr: Deno.Addr }) => {
       arrivals.progressed(info?.remoteAddr);
       return respond(request, { why: this.why, origins, nowMs: now() });

@@ -1,4 +1,4 @@
-import { openCLibrary, within } from "../platform/mod.ts";
+import { cFunctions, within } from "../platform/mod.ts";
 
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -61,12 +61,11 @@ async function locked(file: Lockable, path: string): Promise<boolean> {
  * not held. False where the C library cannot be called.
  */
 function isHeld(path: string): boolean {
-  const library = openCLibrary(SYMBOLS);
-  if (library === undefined) return false;
-  const { open, flock, close } = library.symbols;
+  const libc = cFunctions(SYMBOLS);
+  if (libc === undefined) return false;
+  const { open, flock, close } = libc;
   const descriptor = open(new TextEncoder().encode(`${path}\0`), O_RDWR | O_CLOEXEC);
   const isFree = descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) === 0;
   if (descriptor >= 0) close(descriptor);
-  library.close();
   return !isFree;
 }

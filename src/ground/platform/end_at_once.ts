@@ -1,4 +1,4 @@
-import { openCLibrary } from "./c_library.ts";
+import { cFunctions } from "./c_library.ts";
 
 const SYMBOLS = {
   _exit: { parameters: ["i32"], result: "void" },
@@ -9,6 +9,6 @@ const SYMBOLS = {
  * cannot be called, the process ends as if it were killed.
  */
 export function endAtOnce(status: number): void {
-  openCLibrary(SYMBOLS)?.symbols._exit(status);
+  cFunctions(SYMBOLS)?._exit(status);
   Deno.kill(Deno.pid, "SIGKILL");
 }

@@ -1,4 +1,4 @@
-import { openCLibrary } from "./c_library.ts";
+import { cFunctions } from "./c_library.ts";
 
 /** Of <sys/resource.h>; on Linux, a process of number 0 is the calling thread (setpriority(2)). */
 const SYMBOLS = {
@@ -10,7 +10,5 @@ const NICE = 10;
 /** Has the system prefer other threads to the calling one, where it can. */
 export function lowerPriority(): void {
   if (Deno.build.os !== "linux") return;
-  const library = openCLibrary(SYMBOLS);
-  library?.symbols.setpriority(PRIO_PROCESS, 0, NICE);
-  library?.close();
+  cFunctions(SYMBOLS)?.setpriority(PRIO_PROCESS, 0, NICE);
 }

@@ -9,9 +9,9 @@
 
 export { following, forEachOf, until } from "./abort.ts";
 export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
-export { openCLibrary } from "./c_library.ts";
+export { cFunctions } from "./c_library.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
-export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";
+export { collectGarbage, collectGarbageWhenIdle, collectYoungGarbage } from "./collect_garbage.ts";
 export { digestOf } from "./digest.ts";
 export { endAtOnce } from "./end_at_once.ts";
 export { endOfTurn } from "./end_of_turn.ts";
@@ -24,6 +24,7 @@ export { networkErrorWords } from "./network_error.ts";
 export { isVisible, nameFrom, seenAs, tidyName, toldApart, whyNoName } from "./names.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { limitFreeMemory, releaseMemory } from "./release_memory.ts";
+export { residentBytes } from "./resident_memory.ts";
 export { SlotMap } from "./slot_map.ts";
 export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";

@@ -1,4 +1,4 @@
-import { openCLibrary } from "./c_library.ts";
+import { cFunctions } from "./c_library.ts";
 
 /** Of the C library of GNU; others lack it. */
 const SYMBOLS = {
@@ -12,9 +12,7 @@ const SYMBOLS = {
  */
 export function releaseMemory(): void {
   if (Deno.build.os !== "linux") return;
-  const library = openCLibrary(SYMBOLS);
-  library?.symbols.malloc_trim(0n);
-  library?.close();
+  cFunctions(SYMBOLS)?.malloc_trim(0n);
 }
 
 /** Of <malloc.h>. */
@@ -31,9 +29,8 @@ const MAX_SHARED_BYTES = 32 * 1_048_576;
  */
 export function limitFreeMemory(): void {
   if (Deno.build.os !== "linux") return;
-  const library = openCLibrary(SYMBOLS);
-  library?.symbols.mallopt(M_TRIM_THRESHOLD, MAX_FREE_BYTES);
+  const libc = cFunctions(SYMBOLS);
+  libc?.mallopt(M_TRIM_THRESHOLD, MAX_FREE_BYTES);
   // setting the one stops the other from growing: blocks below it would be mapped one by one
-  library?.symbols.mallopt(M_MMAP_THRESHOLD, MAX_SHARED_BYTES);
-  library?.close();
+  libc?.mallopt(M_MMAP_THRESHOLD, MAX_SHARED_BYTES);
 }

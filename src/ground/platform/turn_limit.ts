@@ -1,4 +1,4 @@
-import { openCLibrary } from "./c_library.ts";
+import { cFunctions } from "./c_library.ts";
 
 /** Of <time.h> and <signal.h>, on Linux for x64 and arm64; `SIGVTALRM` ends a process without a dump of its memory. */
 const SYMBOLS = {
@@ -20,29 +20,24 @@ const SIGNO_AT = 8;
  */
 export function limitTurns(limitMs: number): Disposable | undefined {
   if (Deno.build.os !== "linux") return;
-  const library = openCLibrary(SYMBOLS);
-  if (library === undefined) return;
-  const { symbols } = library;
+  const libc = cFunctions(SYMBOLS);
+  if (libc === undefined) return;
   const event = new DataView(new ArrayBuffer(SIGEVENT_BYTES));
   event.setInt32(SIGNO_AT, SIGVTALRM, true);
   const id = new BigUint64Array(1);
-  if (symbols.timer_create(CLOCK_THREAD_CPUTIME_ID, event, id) !== 0) {
-    library.close();
-    return;
-  }
+  if (libc.timer_create(CLOCK_THREAD_CPUTIME_ID, event, id) !== 0) return;
   const timer = Deno.UnsafePointer.create(id[0]!);
   // struct itimerspec: no interval, then seconds and nanoseconds
   const [seconds, restMs] = [Math.floor(limitMs / 1_000), limitMs % 1_000];
   const time = new BigInt64Array([0n, 0n, BigInt(seconds), BigInt(restMs) * 1_000_000n]);
-  const begin = () => symbols.timer_settime(timer, 0, time, null);
+  const begin = () => libc.timer_settime(timer, 0, time, null);
   begin();
   const turns = setInterval(begin, limitMs / 4);
   Deno.unrefTimer(turns);
   return {
     [Symbol.dispose]() {
       clearInterval(turns);
-      symbols.timer_delete(timer);
-      library.close();
+      libc.timer_delete(timer);
     },
   };
 }

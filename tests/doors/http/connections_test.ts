@@ -75,7 +75,6 @@ Deno.test("a connection is not idle once its next request has come, whether or n
   } finally {
     connections.close();
     timers.close();
-    sockets.close();
   }
 });
 
@@ -119,7 +118,6 @@ Deno.test({
     } finally {
       connections.close();
       timers.close();
-      sockets.close();
     }
   },
 });
@@ -173,7 +171,6 @@ Deno.test({
       arrivals.close();
       connections.close();
       timers.close();
-      sockets.close();
     }
   },
 });
@@ -214,7 +211,6 @@ Deno.test("whether a client has left is known at once, also of one that only clo
   } finally {
     connections.close();
     timers.close();
-    sockets.close();
   }
 });
 
@@ -234,7 +230,6 @@ Deno.test(
     await sleep(30); // now it waits for what may have come
     connections.close(); // timers that are left are reported as leaks
     timers.close();
-    sockets.close();
   },
 );
 
@@ -293,7 +288,6 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
     { numRuns: sized(3, 8), endOnFailure: true, examples: [[1, ["end", "begin"]]] },
   );
   timers.close();
-  sockets.close();
 });
 
 /** A port that nobody listens on, and that the system gives to no other test of this process meanwhile. */

@@ -114,7 +114,6 @@ Deno.test("connections are looked at while any of them is watched, and no longer
     assertEquals(held.size, 0);
   } finally {
     connections.close();
-    sockets.close();
   }
 });
 

@@ -84,8 +84,7 @@ Deno.test({
   name: "a listener that is ended is told of and replaced, unless its end was expected",
   ignore: Deno.build.os !== "linux",
   async fn() {
-    await using stack = new AsyncDisposableStack();
-    const sockets = stack.adopt(Sockets.open()!, (all) => all.close());
+    const sockets = Sockets.open()!;
     const end = (port: number) => {
       for (const descriptor of sockets.listeners(port)) sockets.end(descriptor);
     };
@@ -132,7 +131,7 @@ Deno.test({
   async fn() {
     await using stack = new AsyncDisposableStack();
     const timers = stack.adopt(new CoarseTimers(), (all) => all.close());
-    const sockets = stack.adopt(Sockets.open()!, (all) => all.close());
+    const sockets = Sockets.open()!;
     const connections = stack.adopt(
       new Connections({ sockets, timers, idleMs: 60_000 }),
       (all) => all.close(),

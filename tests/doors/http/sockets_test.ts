@@ -11,28 +11,25 @@ Deno.test("connections are those over TCP that have another end: no listener, no
   using _unixClient = await Deno.connect({ transport: "unix", path });
   using _unixEnd = await unix.accept();
   using _file = await Deno.open(`${dir.path}/file`, { create: true, write: true });
-  try {
-    for (const hostname of ["127.0.0.1", "::1"]) {
-      using listener = Deno.listen({ port: 0, hostname });
-      using client = await Deno.connect({ port: listener.addr.port, hostname });
-      using end = await listener.accept();
-      const all = [...sockets.connections()];
-      for (const { peer } of all) assert(peer !== undefined);
-      const port = (addr: Deno.Addr) => (addr as Deno.NetAddr).port;
-      for (const one of [client, end]) {
-        const peer = peerFrom(one.remoteAddr)!;
-        const ofPeer = all.filter((connection) => connection.peer === peer);
-        assertEquals(ofPeer.map(({ localPort }) => localPort), [port(one.localAddr)]);
-        const [{ descriptor }] = ofPeer as [typeof all[number]];
-        assertEquals(sockets.connectionOf(peer), descriptor);
-        assertEquals(sockets.connectionOf(peer, port(one.localAddr)), descriptor);
-        assertEquals(sockets.connectionOf(peer, port(one.remoteAddr)), undefined);
-        const ofPorts = [...sockets.connections(new Set([port(one.remoteAddr)]))];
-        assertEquals(ofPorts.map((connection) => connection.descriptor), [descriptor]);
-      }
+
+  for (const hostname of ["127.0.0.1", "::1"]) {
+    using listener = Deno.listen({ port: 0, hostname });
+    using client = await Deno.connect({ port: listener.addr.port, hostname });
+    using end = await listener.accept();
+    const all = [...sockets.connections()];
+    for (const { peer } of all) assert(peer !== undefined);
+    const port = (addr: Deno.Addr) => (addr as Deno.NetAddr).port;
+    for (const one of [client, end]) {
+      const peer = peerFrom(one.remoteAddr)!;
+      const ofPeer = all.filter((connection) => connection.peer === peer);
+      assertEquals(ofPeer.map(({ localPort }) => localPort), [port(one.localAddr)]);
+      const [{ descriptor }] = ofPeer as [typeof all[number]];
+      assertEquals(sockets.connectionOf(peer), descriptor);
+      assertEquals(sockets.connectionOf(peer, port(one.localAddr)), descriptor);
+      assertEquals(sockets.connectionOf(peer, port(one.remoteAddr)), undefined);
+      const ofPorts = [...sockets.connections(new Set([port(one.remoteAddr)]))];
+      assertEquals(ofPorts.map((connection) => connection.descriptor), [descriptor]);
     }
-  } finally {
-    sockets.close();
   }
 });
 
@@ -43,104 +40,83 @@ Deno.test("what the system says of a connection, of a listener, and of a descrip
   using _unix = Deno.listen({ transport: "unix", path });
   // where the port of another socket is, this one has the beginning of its path
   const portOfPath = path.charCodeAt(0) << 8 | path.charCodeAt(1);
-  try {
-    assertEquals([...sockets.listeners(portOfPath)], []);
-    for (const hostname of ["127.0.0.1", "::1"]) {
-      using listener = Deno.listen({ port: 0, hostname });
-      const { port } = listener.addr;
-      const client = await Deno.connect({ port, hostname });
-      using end = await listener.accept();
-      const peer = peerFrom(end.remoteAddr)!;
-      const [listening, ...others] = sockets.listeners(port);
-      assertEquals(others, []);
-      const descriptor = sockets.connectionOf(peer, port)!;
-      assertEquals(sockets.clientOf(descriptor, port), peer);
-      assertEquals([sockets.clientOf(descriptor, port + 1), sockets.clientOf(listening!, port)], [
-        undefined,
-        undefined,
-      ]);
-      assertEquals([listening!, descriptor].map((one) => sockets.listens(one, port)), [
-        true,
-        false,
-      ]);
-      assertEquals(sockets.listens(listening!, port + 1), false);
-      const says = () => ({
-        received: sockets.received(descriptor),
-        unread: sockets.unread(descriptor),
-        hasInput: sockets.hasInput(descriptor),
-        hasLeft: sockets.hasLeft(descriptor),
-      });
-      const nothing = { received: 0, unread: 0, hasInput: false, hasLeft: false };
-      assertEquals(says(), nothing);
-      assertEquals([sockets.idle(descriptor).unread, sockets.dropped(descriptor)], [false, 0]);
-      await client.write(new Uint8Array(10));
-      await until(() => sockets.received(descriptor) === 10, { what: "ten bytes" });
-      assertEquals(says(), { received: 10, unread: 10, hasInput: true, hasLeft: false });
-      await end.read(new Uint8Array(6));
-      assertEquals(says(), { received: 10, unread: 4, hasInput: true, hasLeft: false });
-      // more than fits where the other end does not read
-      const writing = end.write(new Uint8Array(64 * 1_048_576)).catch(() => {});
-      await until(() => sockets.idle(descriptor).unread, { what: "what is not read" });
-      await client.closeWrite();
-      await until(() => sockets.hasLeft(descriptor), { what: "the end of its half" });
-      assertEquals(sockets.hasInput(descriptor), false, "nothing of who has left");
-      client.close();
-      await writing;
-    }
-    assert(sockets.limit > 0 && sockets.limit <= 65_536, `${sockets.limit}`);
-    assertEquals(sockets.steer(1, { after: 0, count: 1 }), false, "nobody listens there");
-    const none = sockets.limit - 1;
-    assertEquals([sockets.peerPort(none), sockets.peerOf(none)], [-1, undefined]);
-    assertEquals([sockets.hasLeft(none), sockets.hasInput(none)], [true, false]);
-    assertEquals([sockets.idle(none), sockets.received(none)], [
-      { ms: 0, unread: false },
+
+  assertEquals([...sockets.listeners(portOfPath)], []);
+  for (const hostname of ["127.0.0.1", "::1"]) {
+    using listener = Deno.listen({ port: 0, hostname });
+    const { port } = listener.addr;
+    const client = await Deno.connect({ port, hostname });
+    using end = await listener.accept();
+    const peer = peerFrom(end.remoteAddr)!;
+    const [listening, ...others] = sockets.listeners(port);
+    assertEquals(others, []);
+    const descriptor = sockets.connectionOf(peer, port)!;
+    assertEquals(sockets.clientOf(descriptor, port), peer);
+    assertEquals([sockets.clientOf(descriptor, port + 1), sockets.clientOf(listening!, port)], [
+      undefined,
       undefined,
     ]);
-    assertEquals([sockets.unread(none), sockets.dropped(none), sockets.listens(none, 0)], [
-      0,
-      0,
+    assertEquals([listening!, descriptor].map((one) => sockets.listens(one, port)), [
+      true,
       false,
     ]);
-  } finally {
-    sockets.close();
+    assertEquals(sockets.listens(listening!, port + 1), false);
+    const says = () => ({
+      received: sockets.received(descriptor),
+      unread: sockets.unread(descriptor),
+      hasInput: sockets.hasInput(descriptor),
+      hasLeft: sockets.hasLeft(descriptor),
+    });
+    const nothing = { received: 0, unread: 0, hasInput: false, hasLeft: false };
+    assertEquals(says(), nothing);
+    assertEquals([sockets.idle(descriptor).unread, sockets.dropped(descriptor)], [false, 0]);
+    await client.write(new Uint8Array(10));
+    await until(() => sockets.received(descriptor) === 10, { what: "ten bytes" });
+    assertEquals(says(), { received: 10, unread: 10, hasInput: true, hasLeft: false });
+    await end.read(new Uint8Array(6));
+    assertEquals(says(), { received: 10, unread: 4, hasInput: true, hasLeft: false });
+    // more than fits where the other end does not read
+    const writing = end.write(new Uint8Array(64 * 1_048_576)).catch(() => {});
+    await until(() => sockets.idle(descriptor).unread, { what: "what is not read" });
+    await client.closeWrite();
+    await until(() => sockets.hasLeft(descriptor), { what: "the end of its half" });
+    assertEquals(sockets.hasInput(descriptor), false, "nothing of who has left");
+    client.close();
+    await writing;
   }
-});
-
-Deno.test("resident memory is what the platform tells", () => {
-  const sockets = Sockets.open()!;
-  try {
-    const held: Uint8Array[] = [];
-    for (let round = 0; round < 3; round++) {
-      const apart = Math.abs(sockets.residentBytes - Deno.memoryUsage().rss);
-      assert(apart < 16 * 1_048_576, `${apart} bytes`);
-      held.push(new Uint8Array(64 * 1_048_576).fill(1));
-    }
-    assertEquals(held.length, 3);
-  } finally {
-    sockets.close();
-  }
+  assert(sockets.limit > 0 && sockets.limit <= 65_536, `${sockets.limit}`);
+  assertEquals(sockets.steer(1, { after: 0, count: 1 }), false, "nobody listens there");
+  const none = sockets.limit - 1;
+  assertEquals([sockets.peerPort(none), sockets.peerOf(none)], [-1, undefined]);
+  assertEquals([sockets.hasLeft(none), sockets.hasInput(none)], [true, false]);
+  assertEquals([sockets.idle(none), sockets.received(none)], [
+    { ms: 0, unread: false },
+    undefined,
+  ]);
+  assertEquals([sockets.unread(none), sockets.dropped(none), sockets.listens(none, 0)], [
+    0,
+    0,
+    false,
+  ]);
 });
 
 Deno.test("as many connections wait to be accepted as the system allows", async () => {
   const sockets = Sockets.open()!;
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  try {
-    const { hostname, port } = listener.addr;
-    sockets.extendBacklog(port);
-    // more than wait by themselves: 128 on Deno 2.4, 511 on 2.9
-    const opened = Array.from({ length: 600 }, () => Deno.connect({ hostname, port }));
-    const clients = await inTime(Promise.all(opened), 10_000, []);
-    const accepted = async () => {
-      const ends: Deno.Conn[] = [];
-      while (ends.length < clients.length) ends.push(await listener.accept());
-      return ends;
-    };
-    const ends = await inTime(accepted(), 10_000, []);
-    for (const one of [...clients, ...ends]) one.close();
-    assertEquals([clients.length, ends.length], [600, 600]);
-  } finally {
-    sockets.close();
-  }
+
+  const { hostname, port } = listener.addr;
+  sockets.extendBacklog(port);
+  // more than wait by themselves: 128 on Deno 2.4, 511 on 2.9
+  const opened = Array.from({ length: 600 }, () => Deno.connect({ hostname, port }));
+  const clients = await inTime(Promise.all(opened), 10_000, []);
+  const accepted = async () => {
+    const ends: Deno.Conn[] = [];
+    while (ends.length < clients.length) ends.push(await listener.accept());
+    return ends;
+  };
+  const ends = await inTime(accepted(), 10_000, []);
+  for (const one of [...clients, ...ends]) one.close();
+  assertEquals([clients.length, ends.length], [600, 600]);
 });
 
 const MODULES = ["sockets.ts", "peer.ts"].map((name) =>

@@ -12,7 +12,12 @@ import { DatabaseError, type FileState, type Row } from "../database.ts";
 import { EmbeddedFile } from "./embedded_file.ts";
 import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { WritesBehind } from "./writes_behind.ts";
-import { collectGarbage, collectGarbageWhenIdle, lowerPriority } from "../../platform/mod.ts";
+import {
+  collectGarbage,
+  collectGarbageWhenIdle,
+  collectYoungGarbage,
+  lowerPriority,
+} from "../../platform/mod.ts";
 
 /** Intervals of attempts to open a file again: the first is soon, since one failed read may be all. */
 const FIRST_REOPEN_MS = 20;
@@ -23,6 +28,8 @@ const GATHER_MS = 100;
 const RETRY_MS = 250;
 
 let file: EmbeddedFile | undefined;
+/** Where the last one was, as descriptors name it. */
+let place: string | undefined;
 let behind = new WritesBehind();
 let gathering: ReturnType<typeof setTimeout> | undefined;
 /** Since when the file cannot be used, and what waits for the first attempt to open it again. */
@@ -62,7 +69,9 @@ function handle(ask: Question): Row[][] {
     const { path, readOnly, beside } = ask;
     passedOn = 0;
     if (readOnly) lowerPriority(); // requests do not wait for what only reads
+    place = undefined;
     file = new EmbeddedFile({ path, readOnly, beside });
+    place = Deno.realPathSync(path);
     return [];
   }
   if (ask.type === "close") {
@@ -258,12 +267,34 @@ const TURNS_TO_LET_GO = 2;
  * writing, an index that all other connections of the process share.
  */
 function afterCollection(then: () => void): void {
+  if (place === undefined || !collectYoungGarbage()) return afterAll(then);
+  const path = place;
+  afterTurns(() => isOpen(path) ? afterAll(then) : then());
+}
+
+function afterAll(then: () => void): void {
   collectGarbage();
-  const turn = (left: number) => {
-    if (left === 0) then();
-    else setTimeout(() => turn(left - 1), 0);
-  };
-  turn(TURNS_TO_LET_GO);
+  afterTurns(then);
+}
+
+function afterTurns(then: () => void, turns = TURNS_TO_LET_GO): void {
+  if (turns === 0) then();
+  else setTimeout(() => afterTurns(then, turns - 1), 0);
+}
+
+/** Whether a descriptor of this process is of a file or of those beside it, as far as the system tells. */
+function isOpen(path: string): boolean {
+  try {
+    return [...Deno.readDirSync("/proc/self/fd")].some(({ name }) => {
+      try {
+        return Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith(path);
+      } catch {
+        return false; // it was closed meanwhile
+      }
+    });
+  } catch {
+    return true;
+  }
 }
 
 function sayItIsBack(sinceTick: number): void {
