@@ -16,8 +16,8 @@ const { collectAsAsked } = globalThis as { collectAsAsked?: CollectGarbage };
 
 const LOOK_MS = 1_000;
 
-let found: CollectGarbage | undefined;
-let wasSought = false;
+let found = collectAsAsked;
+let wasSought = found !== undefined;
 
 /** V8's `gc`; without `--expose-gc`, that of a context which is made once the flag is set. Deno 2.4 has none then. */
 function gcOf(): CollectGarbage | undefined {
@@ -39,7 +39,7 @@ function gcOf(): CollectGarbage | undefined {
  * @returns Whether it was: Deno 2.4 needs `--expose-gc` for it.
  */
 export function collectGarbage(): boolean {
-  const gc = collectAsAsked ?? gcOf();
+  const gc = gcOf();
   gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
   return gc !== undefined;
 }

@@ -28,8 +28,8 @@ const GATHER_MS = 100;
 const RETRY_MS = 250;
 
 let file: EmbeddedFile | undefined;
-/** Where the last one was, as descriptors name it. */
-let place: string | undefined;
+/** Where the last one is. */
+let place = "";
 let behind = new WritesBehind();
 let gathering: ReturnType<typeof setTimeout> | undefined;
 /** Since when the file cannot be used, and what waits for the first attempt to open it again. */
@@ -69,9 +69,8 @@ function handle(ask: Question): Row[][] {
     const { path, readOnly, beside } = ask;
     passedOn = 0;
     if (readOnly) lowerPriority(); // requests do not wait for what only reads
-    place = undefined;
+    place = path;
     file = new EmbeddedFile({ path, readOnly, beside });
-    place = Deno.realPathSync(path);
     return [];
   }
   if (ask.type === "close") {
@@ -267,14 +266,12 @@ const TURNS_TO_LET_GO = 2;
  * writing, an index that all other connections of the process share.
  */
 function afterCollection(then: () => void): void {
-  if (place === undefined || !collectYoungGarbage()) return afterAll(then);
-  const path = place;
-  afterTurns(() => isOpen(path) ? afterAll(then) : then());
-}
-
-function afterAll(then: () => void): void {
-  collectGarbage();
-  afterTurns(then);
+  const afterAll = () => {
+    collectGarbage();
+    afterTurns(then);
+  };
+  if (collectYoungGarbage()) afterTurns(() => isOpen(place) ? afterAll() : then());
+  else afterAll();
 }
 
 function afterTurns(then: () => void, turns = TURNS_TO_LET_GO): void {
@@ -282,12 +279,13 @@ function afterTurns(then: () => void, turns = TURNS_TO_LET_GO): void {
   else setTimeout(() => afterTurns(then, turns - 1), 0);
 }
 
-/** Whether a descriptor of this process is of a file or of those beside it, as far as the system tells. */
+/** Whether this process has a file open, or one beside it, for all that the system tells. */
 function isOpen(path: string): boolean {
   try {
+    const real = Deno.realPathSync(path);
     return [...Deno.readDirSync("/proc/self/fd")].some(({ name }) => {
       try {
-        return Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith(path);
+        return Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith(real);
       } catch {
         return false; // it was closed meanwhile
       }
