@@ -1,7 +1,9 @@
-import { exportVariables } from "../../../src/ground/telemetry/mod.ts";
-import { assert, assertEquals, assertMatch } from "../../assert.ts";
+import { createLog, exportVariables, startExporting } from "../../../src/ground/telemetry/mod.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../../assert.ts";
 import { sluice, startCommand } from "../../fake/command.ts";
+import { Random, testSeed } from "../../fake/random.ts";
 import { tempDir, until } from "../../fake/temp.ts";
+import { isProof } from "../../tier.ts";
 
 const KEY = `sk-owner-${"k".repeat(32)}`;
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -61,11 +63,22 @@ Deno.test("a variable of OpenTelemetry with an unknown value keeps the gateway f
     ["OTEL_TRACES_SAMPLER_ARG", "2", /<=1/],
     ["OTEL_METRIC_EXPORT_INTERVAL", "often", /number/],
   ] as const;
-  for (const [name, value, says] of cases) {
+  const seed = testSeed();
+  const drawn = new Random(seed).pick(cases);
+  for (const one of cases) {
+    const [name, value, says] = one;
     const env = { [ENDPOINT]: "http://127.0.0.1:1", [name]: value };
+    const words = `${name}: .*${says.source}`;
+    // that a fault of a start ends the program so, a process shows for one of them; all are found by what it asks
+    if (!isProof && one !== drawn) {
+      const log = createLog({ format: "json", level: "debug", now: Date.now, write: () => {} });
+      const fault = await assertRejects(() => startExporting(exportVariables(env)!, log), Error);
+      assertMatch(fault.message, new RegExp(`^${words}`));
+      continue;
+    }
     const { code, err } = await sluice(["--port", "0"], { directory: dir.path, env });
     assertEquals(code, 1, err);
-    assertMatch(err, new RegExp(`^sluice: ${name}: .*${says.source}`));
+    assertMatch(err, new RegExp(`^sluice: ${words}`), `SLUICE_TEST_SEED=${seed}`);
     assert(!/\n\s+at /.test(err), err);
   }
 });
