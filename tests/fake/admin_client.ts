@@ -1,7 +1,7 @@
 import type { Key } from "../../src/people/accounts/mod.ts";
 import type { Database } from "../../src/ground/database/mod.ts";
 import type { TestGateway } from "./gateway.ts";
-import { tablesOf } from "./tables.ts";
+import { columnsOf, rowAsJson } from "./tables.ts";
 
 /** A reply of the operator's API. */
 export interface AdminReply {
@@ -64,11 +64,18 @@ export async function contentOf(
   database: Database,
   without: readonly string[] = [],
 ): Promise<string> {
-  const texts: string[] = [];
-  for (const name of await tablesOf(database)) {
-    if ([...RESTLESS, ...without].includes(name)) continue;
-    const rows = await database.all(`select * from "${name}"`);
-    texts.push(`${name}\n${rows.map((row) => JSON.stringify(row)).toSorted().join("\n")}`);
-  }
-  return texts.join("\n\n");
+  const tables = Map.groupBy(await columnsOf(database), ({ table }) => table);
+  for (const name of [...RESTLESS, ...without]) tables.delete(name);
+  // one statement: asking the database's thread for each table takes most of the time
+  const rows = await database.all(
+    [...tables].map(([name, columns]) =>
+      `select '${name}' as name, ${
+        rowAsJson(database, name, columns.map(({ column }) => column))
+      } as row from "${name}"`
+    ).join(" union all "),
+  );
+  const texts = Map.groupBy(rows, ({ name }) => String(name));
+  return [...tables.keys()].map((name) =>
+    `${name}\n${(texts.get(name) ?? []).map(({ row }) => String(row)).toSorted().join("\n")}`
+  ).join("\n\n");
 }
