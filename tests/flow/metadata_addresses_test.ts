@@ -4,7 +4,9 @@ import { assert, assertEquals } from "../assert.ts";
 import { PROGRAM, startCommand } from "../fake/command.ts";
 import { adminClient } from "../fake/admin_client.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
+import { Random, testSeed } from "../fake/random.ts";
 import { tempDir } from "../fake/temp.ts";
+import { sized } from "../tier.ts";
 import { openStore } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
 
@@ -145,7 +147,9 @@ Deno.test({
       await reply.text();
       return reply.status;
     };
-    for (const other of OTHERS) {
+    // what an address is of makes no difference: in the gate a metadata server's, and one of the others
+    const [first, ...rest] = OTHERS;
+    for (const other of [first!, ...sized([new Random(testSeed()).pick(rest)], rest)]) {
       for (const model of ["google", "keyed"]) {
         for (const [path, body] of bodiesWith(other)) await post(path, { model, ...body });
       }
@@ -177,7 +181,7 @@ Deno.test({
       });
       await post("/console/sign-in", { next: other });
     }
-    assert(sent > 40 && outside.received.length > 4, `${sent} sent`);
+    assert(sent > sized(30, 40) && outside.received.length > 4, `${sent} sent`);
     assertEquals(new Set(tokens), new Set(["/token", "/moved/token"]));
     gateway.signal("SIGTERM");
     await gateway.status;
