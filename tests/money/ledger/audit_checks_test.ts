@@ -5,7 +5,8 @@ import { audit, RULES } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { tempDir } from "../../fake/temp.ts";
-import { withEach, writeHistory } from "./corruptions.ts";
+import { isProof } from "../../tier.ts";
+import { onlyReadersOf, withEach, writeHistory } from "./corruptions.ts";
 
 /** What was done to a ledger, and the kinds of mismatches that it must have named. */
 interface Planted {
@@ -316,9 +317,11 @@ Deno.test("each check of the audit finds what it is for", async (t) => {
       triggers: name === "schema",
     }))
   );
-  await withEach(written.file, corruptions, async (database, { name, kinds, sql }) => {
+  await withEach(written.file, corruptions, async (database, { name, kinds, sql }, { touched }) => {
     await t.step(name, async () => {
-      const { mismatches } = await audit(database);
+      // what reads nothing that was changed finds what it finds in a good ledger: the proofs ask it all the same
+      const isWhole = isProof || name === "schema";
+      const { mismatches } = await audit(isWhole ? database : onlyReadersOf(database, touched));
       const found = new Set(mismatches.map(({ kind }) => kind));
       const missed = kinds.filter((kind) => !found.has(kind));
       assertEquals(missed, [], `${sql.join("; ")}: ${[...found].join(", ")}`);

@@ -20,9 +20,9 @@ import {
 } from "./corruptions.ts";
 
 /** Of this many corruptions, drawn again in each run, the gate makes the whole audit. */
-const DRAWN = 10;
+const DRAWN = 5;
 /** This many of the generated corruptions are drawn for the gate. */
-const GENERATED = 100;
+const GENERATED = 50;
 
 /** A history in a file of its own. */
 async function historyFile(): Promise<{ file: string } & AsyncDisposable> {
