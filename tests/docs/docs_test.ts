@@ -143,7 +143,7 @@ Deno.test("docs: commands, programs and settings of the pages work", async (t) =
   await using launcher = launcherHere();
   await using programs = new Programs();
   const all = [...pages, ...clientPages.map((name) => `clients/${name}`)];
-  for (const page of sampled(all, new Random(testSeed()), 2)) {
+  for (const page of sampled(all, new Random(testSeed()), 3)) {
     await t.step(`docs/${page}`, () => runPage(page, launcher, programs));
   }
 });
