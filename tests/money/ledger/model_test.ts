@@ -52,11 +52,11 @@ const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 
 /** Steps against the embedded file and against a server; the model is the same. */
 const STEPS = {
-  file: sized(400, 10_000),
-  behind: sized(200, 5_000),
-  server: sized(60, 600),
-  postgres: sized(150, 2_500),
-  locks: sized(400, 2_500),
+  file: sized(250, 10_000),
+  behind: sized(120, 5_000),
+  server: sized(40, 600),
+  postgres: sized(100, 2_500),
+  locks: sized(250, 2_500),
 } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
 const MAX_STEPS = 10_000;
