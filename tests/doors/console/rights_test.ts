@@ -310,7 +310,7 @@ Deno.test("a form is shown, and accepted, and an operation of the API allowed, f
   assertEquals((await logged(gateway)).length, before, "what was refused is in the log");
 
   // as it is posted: carried out, and the operation allows it to the same people
-  const drawn = sampled(cases.filter(({ letters }) => letters !== ""), random, 16);
+  const drawn = sampled(cases.filter(({ letters }) => letters !== ""), random, 24);
   for (const { path, target, letters } of drawn) {
     here = await world(gateway, people);
     pages.clear();
