@@ -28,7 +28,7 @@ for (const kind of DATABASES) {
       await using history = await History.open({
         kind,
         seed,
-        seconds: sized(8, 60),
+        seconds: sized(6, 60),
         outages: kind === "failover" || kind === "loss" ? OUTAGES[kind] : undefined,
         directory: dir.path,
         say: (line) => said.push(line),
