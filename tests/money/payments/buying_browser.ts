@@ -1,7 +1,7 @@
 /** Buying in a real browser, with the security policy that pages have. */
 
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
-import { inOneBrowser, type Opened, type SharedPages } from "../../fake/browser.ts";
+import type { Opened, SharedPages, Steps } from "../../fake/browser.ts";
 import { send } from "./fake_stripe.ts";
 import { openShop, type Shop } from "./shop.ts";
 
@@ -18,7 +18,8 @@ async function signedIn(
   return { page, faults };
 }
 
-inOneBrowser("buying in a browser", {
+/** Buying by an account, by a lead for a team, and with a code. */
+export const BUYING_STEPS: Steps = {
   "buy Starter: checkout, lot and receipt; the inviter's 500 come and go with the payment": async (
     pages,
   ) => {
@@ -104,4 +105,4 @@ inOneBrowser("buying in a browser", {
       assertEquals(faults, []);
       await shop.assertClean();
     },
-});
+};
