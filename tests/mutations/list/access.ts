@@ -145,7 +145,7 @@ export const ACCESS: readonly Mutation[] = [
     file: "src/doors/console/pages/team.tsx",
     find: "{mayOperate(MEMBER_ADD) && (",
     replace: "{(",
-    tests: [{ file: "tests/doors/console/rights_test.ts" }],
+    tests: [{ file: "tests/doors/console/rights_test.ts", proofs: true }],
     why: "A form would be shown to those whose post is refused.",
   },
   {
