@@ -260,32 +260,45 @@ const BLAMED: readonly { dialect: "chat" | "messages" | "responses"; error: unkn
   },
 ];
 
-for (const { dialect, error } of BLAMED) {
-  Deno.test(`an error in mid-stream that blames the request makes nothing free: ${JSON.stringify(error)}`, async () => {
-    const words = "word ".repeat(100);
-    const said: Record<typeof dialect, unknown[]> = {
-      chat: [JSON.parse(chunk({ content: words }))],
-      messages: [
-        { type: "message_start", message: { type: "message", role: "assistant", content: [] } },
-        { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: words } },
-      ],
-      responses: [{ type: "response.output_text.delta", content_index: 0, delta: words }],
-    };
-    await using upstream = fakeUpstream(() =>
-      eventStream(sse(...[...said[dialect], error].map((event) => JSON.stringify(event))))
-    );
-    await using gateway = await startGateway({
-      settings: { upstream: { url: upstream.url, dialect } },
+Deno.test("an error in mid-stream that blames the request makes nothing free", async (t) => {
+  const words = "word ".repeat(100);
+  const said: Record<(typeof BLAMED)[number]["dialect"], unknown[]> = {
+    chat: [JSON.parse(chunk({ content: words }))],
+    messages: [
+      { type: "message_start", message: { type: "message", role: "assistant", content: [] } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: words } },
+    ],
+    responses: [{ type: "response.output_text.delta", content_index: 0, delta: words }],
+  };
+  let events: unknown[] = [];
+  await using upstream = fakeUpstream(() =>
+    eventStream(sse(...events.map((event) => JSON.stringify(event))))
+  );
+  await using gateway = await startGateway();
+  for (const [at, { dialect, error }] of BLAMED.entries()) {
+    await t.step({
+      name: JSON.stringify(error),
+      // connections of the gateway outlive a step
+      sanitizeOps: false,
+      sanitizeResources: false,
+      async fn() {
+        // each has an upstream of its own, and with it a health of its own
+        const upstreams = { [`upstream${at}`]: { url: upstream.url, dialect } };
+        assertEquals((await gateway.reload({ upstreams })).fault, null);
+        events = [...said[dialect], error];
+        const text = await (await gateway.chat("Hi", { stream: true })).text();
+        assertStringIncludes(text, "upstream_unavailable");
+        const records = await usageRecords(gateway);
+        assertEquals(records.length, at + 1);
+        const record = records.at(-1)!;
+        assertEquals([record.ending, record.usage_source], ["upstream_failed", "counted"]);
+        assert(Number(record.output_tokens) >= 60, `${record.output_tokens}`);
+        await assertLedgerClean(gateway);
+      },
     });
-    const text = await (await gateway.chat("Hi", { stream: true })).text();
-    assertStringIncludes(text, "upstream_unavailable");
-    const [record] = await usageRecords(gateway);
-    assertEquals([record!.ending, record!.usage_source], ["upstream_failed", "counted"]);
-    assert(Number(record!.output_tokens) >= 60, `${record!.output_tokens}`);
-    await assertLedgerClean(gateway);
-  });
-}
+  }
+});
 
 for (const [maxTokens, most] of [[1, 65], [100, 164], [1_000, 1_250]] as const) {
   Deno.test(`an upstream that goes beyond max_tokens ${maxTokens} is cut off, and what was got is paid`, async () => {
