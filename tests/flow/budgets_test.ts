@@ -212,9 +212,9 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
       JSON.stringify({ port: 0, tiers: WIDE_TIERS, ...settings }),
     );
   }
-  const start = async (name: string): Promise<Running> => {
+  const start = async (name: string, how: typeof serveHere = startCommand): Promise<Running> => {
     await using started = new AsyncDisposableStack();
-    const command = started.use(startCommand([], { directory: `${dir.path}/${name}`, env }));
+    const command = started.use(how([], { directory: `${dir.path}/${name}`, env }));
     const [, url = ""] = await command.waitFor(/listening on (\S+)/);
     const owned = started.move();
     return {
@@ -222,15 +222,6 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
       kill: () => command.signal("SIGKILL"),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
-  };
-  /** In this process, which a gateway that is not killed need not have for itself. */
-  const startHere = async (name: string) => {
-    await using started = new AsyncDisposableStack();
-    const directory = `${dir.path}/${name}`;
-    const command = started.use(serveHere(["--port", "0"], { directory, env }));
-    const [, url = ""] = await command.waitFor(/listening on (\S+)/);
-    const owned = started.move();
-    return { url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
   };
   // in the gate it is in this process, and cannot be killed
   const startSecond = async (): Promise<Running> =>
@@ -243,7 +234,7 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
     now: Date.now,
   });
   await using _closed = { [Symbol.asyncDispose]: () => database.close() };
-  const paid = sized(14, 40);
+  const paid = sized(12, 40);
   const credits = paid * TOKENS;
   let name;
   for (let round = 0; round < ROUNDS; round++) {
@@ -281,7 +272,7 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
     assertEquals((await audit(database)).mismatches, []);
   }
   // the next start releases what the killed ones held: the rest can be spent to the last credit
-  await using one = isProof ? await start("one") : await startHere("one");
+  await using one = await start("one", isProof ? startCommand : serveHere);
   await using _two = await startSecond();
   for (let status = 200; status === 200;) {
     const reply = await fetch(`${one.url}/v1/chat/completions`, {

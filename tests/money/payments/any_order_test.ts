@@ -17,7 +17,7 @@ import { startGateway } from "../../fake/gateway.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { unlockedWrites, watchLocks } from "../../fake/lock_watch.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { sluice } from "../../fake/shell.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { sharedServer } from "../../fake/shared_server.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { PROOF, sized } from "../../tier.ts";
@@ -484,7 +484,7 @@ Deno.test("a gateway that is killed while events come pays each once in the end"
     await Promise.all(sent);
     await withDatabase(async (database) => assertEquals((await audit(database)).mismatches, []));
   }
-  await using gateway = startCommand(["serve", "--port", "0"], { directory: dir.path });
+  await using gateway = serveHere(["serve", "--port", "0"], { directory: dir.path });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   for (const event of events) assertEquals(await send(url!, event), 200);
   gateway.signal("SIGTERM");
