@@ -9,7 +9,7 @@ import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstr
 import { sized } from "../tier.ts";
 
 /** Each takes a process of its own. */
-const ROUNDS = sized(3, 50);
+const ROUNDS = sized(2, 50);
 const CLIENTS = 12;
 const KEY = `sk-${"k".repeat(40)}`;
 
