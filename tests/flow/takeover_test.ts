@@ -23,11 +23,9 @@ const ignore = Deno.build.os !== "linux";
 
 /** They run at the same time, as each waits some seconds for the earlier process to be quiet. */
 const SCENES: Readonly<Record<string, () => Promise<void>>> = {
-  "a handover under load refuses no request and cuts no stream": () => handOverUnderLoad("1", "1"),
-  "a process that is asked to stop while it hands over refuses no request": stopWhileHandingOver,
-  "without a gateway --takeover starts one; a handover that is not over refuses the next":
-    takeOverTwice,
-  "a successor that dies before it has taken over: the earlier gateway goes on; another port is refused":
+  "without a gateway --takeover starts one; a handover under load refuses no request and cuts no stream; the next is refused until it is over":
+    () => handOverUnderLoad("1", "1"),
+  "a successor that dies before it has taken over: the earlier gateway goes on; another port is refused; one that is asked to stop while it hands over refuses no request":
     dyingSuccessor,
 };
 
@@ -67,7 +65,8 @@ async function handOverUnderLoad(before: string, after: string): Promise<void> {
       tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }],
     }),
   );
-  await using first = startCommand(["--workers", before], { directory: dir.path });
+  // there is none that it could take over from
+  await using first = startCommand(["--takeover", "--workers", before], { directory: dir.path });
   const [, url] = await first.waitFor(/listening on (http:\S+)/);
   await first.waitFor(/curl/);
 
@@ -82,6 +81,12 @@ async function handOverUnderLoad(before: string, after: string): Promise<void> {
   const [, same] = await second.waitFor(/listening on (http:\S+)/);
   assertEquals(same, url);
   await until(() => answered(second) > ANSWERED, { what: "the second process's answers" });
+  {
+    await using third = await startBeside(() => serveHere(["--takeover"], { directory: dir.path }));
+    assertEquals((await third.status).code, 1);
+    assertStringIncludes(third.err(), "still finishes its requests");
+  }
+  assertEquals(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
   handedOver.resolve();
   assertEquals((await first.status).code, 0);
   over.resolve();
@@ -101,11 +106,17 @@ async function handOverUnderLoad(before: string, after: string): Promise<void> {
   await using third = await startBeside(() => serveHere([], { directory: dir.path }));
   assertEquals((await third.status).code, 1);
   assertMatch(third.err(), /A gateway is already running/);
-  second.signal("SIGTERM");
+  if (after !== "1") {
+    second.signal("SIGTERM");
+    return assertEquals((await second.status).code, 0);
+  }
+  // what took over hands over like any other
+  await using fourth = await startBeside(() => serveHere(["--takeover"], { directory: dir.path }));
+  await fourth.waitFor(/curl/);
   assertEquals((await second.status).code, 0);
 }
 
-async function stopWhileHandingOver(): Promise<void> {
+async function dyingSuccessor(): Promise<void> {
   const ending = Promise.withResolvers<void>();
   await using upstream = fakeUpstream(({ path, body }) => {
     if (path === "/v1/models") return new Response(null, { status: 404 });
@@ -122,20 +133,40 @@ async function stopWhileHandingOver(): Promise<void> {
     `${dir.path}/sluice.jsonc`,
     JSON.stringify({ tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }] }),
   );
-  await using first = startCommand([], { directory: dir.path, env });
+  const options = { directory: dir.path, env };
+  await using first = startCommand([], options);
   const [, url = ""] = await first.waitFor(/listening on (http:\S+)/);
   await first.waitFor(/curl/);
+  {
+    await using elsewhere = await startBeside(() =>
+      serveHere(["--takeover", "--port", "1"], options)
+    );
+    assertEquals((await elsewhere.status).code, 1);
+    assertStringIncludes(elsewhere.err(), "Cannot take over: the gateway listens on port");
+    await using dying = await startBeside(() => startCommand(["--takeover"], options));
+    await dying.waitFor(/listening on/);
+    dying.signal("SIGKILL");
+    await dying.status;
+  }
   const load = new Load(url);
   const over = Promise.withResolvers<void>();
+  const requests = load.requests(over.promise);
+  await until(() => first.err().includes("the process that took over has ended"), {
+    what: "the first process noticing it",
+  });
+  const noticed = load.done;
+  await until(() => load.done > noticed + ANSWERED, { what: "the first process's answers" });
+  assertEquals(load.faults, []);
+  assertMatch((await sluice(["doctor", "--running"], options)).out, /running at/);
+
   using kept = Deno.createHttpClient({ poolMaxIdlePerHost: KEPT });
   await load.atOnce(KEPT, kept);
   const stream = load.stream(0); // as long as it lasts, the first process does not close the connections
-  const requests = load.requests(over.promise);
-  await until(() => load.done > ANSWERED, { what: "the first process's answers" });
-  await using second = await startBeside(() =>
-    serveHere(["--takeover"], { directory: dir.path, env })
-  );
-  await until(() => first.err().includes("handing over"), { what: "the handover" });
+  const handovers = () => first.err().split("handing over").length;
+  const earlier = handovers();
+  await using second = await startBeside(() => serveHere(["--takeover"], options));
+  await until(() => handovers() > earlier, { what: "the handover" });
+  // it is asked to stop meanwhile
   first.signal("SIGTERM");
   await until(() => first.err().includes("shutting down"), { what: "the signal" });
   await load.atOnce(KEPT, kept); // over connections to the first process
@@ -147,81 +178,10 @@ async function stopWhileHandingOver(): Promise<void> {
   over.resolve();
   await requests;
   assertEquals(load.faults, []);
+  // the earlier one did not take its word back
+  assertEquals((await sluice(["reload"], options)).code, 0);
   second.signal("SIGTERM");
   assertEquals((await second.status).code, 0);
-}
-
-async function takeOverTwice(): Promise<void> {
-  const ending = Promise.withResolvers<void>();
-  await using upstream = fakeUpstream(({ path }) =>
-    path === "/v1/models" ? new Response(null, { status: 404 }) : streamUntil(ending.promise)
-  );
-  await using dir = await tempDir();
-  const env = { SLUICE_UPSTREAM_URL: upstream.url, SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "0" };
-  const start = (how = serveHere) => how(["--takeover"], { directory: dir.path, env });
-  await using first = start(startCommand);
-  const [, url] = await first.waitFor(/listening on (http:\S+)/);
-  await first.waitFor(/curl/);
-  const stream = await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${KEY}` },
-    body: JSON.stringify({
-      model: "svc-k2",
-      stream: true,
-      messages: [{ role: "user", content: "x" }],
-    }),
-  });
-  await using second = await startBeside(() => start(startCommand));
-  await second.waitFor(/curl/);
-  await using third = await startBeside(() => start());
-  assertEquals((await third.status).code, 1);
-  assertStringIncludes(third.err(), "still finishes its requests");
-  assertEquals(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
-  ending.resolve();
-  assertStringIncludes(await stream.text(), "[DONE]");
-  assertEquals((await first.status).code, 0);
-  await using fourth = await startBeside(() => start());
-  await fourth.waitFor(/curl/);
-  assertEquals((await second.status).code, 0);
-}
-
-async function dyingSuccessor(): Promise<void> {
-  await using dir = await tempDir();
-  const env = { SLUICE_OWNER_KEY: KEY };
-  const options = { directory: dir.path, env };
-  await using first = startCommand(["--port", "0"], options);
-  const [, url = ""] = await first.waitFor(/listening on (http:\S+)/);
-  await first.waitFor(/curl/);
-  await using elsewhere = await startBeside(() =>
-    serveHere(["--takeover", "--port", "1"], options)
-  );
-  assertEquals((await elsewhere.status).code, 1);
-  assertStringIncludes(elsewhere.err(), "Cannot take over: the gateway listens on port");
-
-  await using second = await startBeside(() =>
-    startCommand(["--takeover", "--port", "0"], options)
-  );
-  await second.waitFor(/listening on/);
-  second.signal("SIGKILL");
-  await second.status;
-  const load = new Load(url);
-  const over = Promise.withResolvers<void>();
-  const requests = load.requests(over.promise);
-  await until(() => first.err().includes("the process that took over has ended"), {
-    what: "the first process noticing it",
-  });
-  const before = load.done;
-  await until(() => load.done > before + ANSWERED, { what: "answers after that" });
-  over.resolve();
-  await requests;
-  assertEquals(load.faults, []);
-  assertMatch((await sluice(["doctor", "--running"], { directory: dir.path })).out, /running at/);
-
-  await using third = await startBeside(() => serveHere(["--takeover", "--port", "0"], options));
-  await third.waitFor(/curl/);
-  assertEquals((await first.status).code, 0);
-  // the earlier one did not take its word back
-  assertEquals((await sluice(["reload"], { directory: dir.path })).code, 0);
 }
 
 /**
