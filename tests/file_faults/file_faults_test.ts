@@ -17,9 +17,9 @@ Deno.test({
     const said: string[] = [];
     await using harness = await Harness.create({
       seed,
-      seconds: sized(8, 15),
+      seconds: sized(6, 15),
       faults: 1_000,
-      restMs: sized(10, 0),
+      restMs: sized(30, 0),
       plans: {
         calls: ["read", "write", "sync", "open"],
         kinds: ["EIO", "ENOSPC", "torn"],

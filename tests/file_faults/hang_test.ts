@@ -47,7 +47,7 @@ async function scene() {
   const control = stack.use(new FaultControl(`${path}/control`));
   const gateway = stack.use(new FaultyGateway(path, library, control.path));
   await gateway.start();
-  const callers = new Callers(keys, 1, () => gateway.url, { restMs: sized(25, 0) });
+  const callers = new Callers(keys, 1, () => gateway.url, { restMs: sized(100, 0) });
   callers.start();
   stack.defer(() => {
     control.stop(); // else it could not even be stopped
