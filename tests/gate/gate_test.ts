@@ -151,6 +151,10 @@ Deno.test("what outlives a test is a failure only where this version of Deno loo
   ]);
   assertEquals(asked.faults.map(({ title }) => title), ["leaks_test.ts: leaks"]);
   assertEquals([unasked.faults, unasked.unsteady], [[], []]);
+  assertEquals([asked, unasked].map(({ tests }) => [tests?.passed, tests?.failed]), [[0, 1], [
+    1,
+    0,
+  ]]);
   await Deno.writeTextFile(`${directory.path}/price_test.ts`, FILES["price_test.ts"]);
   const { faults } = await lookAt({ ...suite, hasLeakChecks: true });
   assertEquals(faults.map(({ title }) => title).sort(), [
