@@ -12,6 +12,7 @@ import {
 import { CoarseTimers } from "../ground/platform/mod.ts";
 import { FollowedReplies, InFlightRequests, InputEstimates } from "../requests/relay/mod.ts";
 import { BoundCipher, Sealing } from "../wire/sealing/mod.ts";
+import { Aside } from "../ground/database/mod.ts";
 import { STATUS_CODE } from "../ground/std/mod.ts";
 import type { Log, Present } from "../ground/telemetry/mod.ts";
 import {
@@ -22,12 +23,10 @@ import {
   type UpstreamState,
 } from "../requests/upstreams/mod.ts";
 import type { Retention } from "../money/usage/mod.ts";
-import { Aside } from "./aside.ts";
 import { Bounds } from "./bounds.ts";
 import type { Reload } from "./reload.ts";
 import type { ThreadParts } from "./serving.ts";
 import { admissionSettings, Servings } from "./servings.ts";
-import type { StoreOptions } from "./store.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
 
 /** What a door needs from its thread. */
@@ -35,7 +34,6 @@ export interface DoorParts
   extends
     Omit<ThreadParts, "liveRequests" | "upstreamStates">,
     Partial<Pick<ThreadParts, "liveRequests" | "upstreamStates">> {
-  readonly storeOptions: StoreOptions;
   readonly gatewayId: string;
   /** What the system allows the process, in bytes. */
   readonly memoryBytes: number;
@@ -170,7 +168,7 @@ export class Door implements AsyncDisposable {
       unbilledBytes: bounds.unbilledBytes,
       log,
     });
-    const beside = built.use(new Aside(config, store, parts.storeOptions));
+    const beside = built.use(new Aside(store.database));
     const aside: Aside["run"] = (work) => beside.run(work);
     const servings: Servings = built.use(
       await Servings.open(

@@ -226,7 +226,6 @@ export async function assemble(config: Config, environment: Environment): Promis
   const door: Door = built.use(
     await Door.open(config, {
       store,
-      storeOptions: environment,
       gatewayId: identity.ids[0]!,
       memoryBytes,
       sealKey: key,

@@ -15,7 +15,7 @@ import {
   type Pages,
   type ResponseSockets,
 } from "../doors/http/mod.ts";
-import type { ReadAside, ReadFor } from "../ground/database/mod.ts";
+import type { Aside, ReadAside, ReadFor } from "../ground/database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../requests/images/mod.ts";
 import { KeptItems } from "../wire/kept_items/mod.ts";
 import type { Console } from "../doors/console/mod.ts";
@@ -36,7 +36,6 @@ import {
   type Upstreams,
   type UpstreamState,
 } from "../requests/upstreams/mod.ts";
-import type { Aside } from "./aside.ts";
 import type { Bounds } from "./bounds.ts";
 import { openPayments } from "./payments.ts";
 import type { Store } from "./store.ts";

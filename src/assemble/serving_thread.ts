@@ -72,7 +72,6 @@ async function open(beginning: Beginning): Promise<OpenThread> {
   const door: Door = built.use(
     await Door.open(config, {
       store,
-      storeOptions,
       gatewayId: beginning.gatewayId,
       memoryBytes: beginning.memoryBytes,
       sealKey: beginning.sealKey,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { rememberAudit } from "../../operating/alerts/mod.ts";
+import { Aside } from "../../ground/database/mod.ts";
 import { audit } from "../../money/ledger/mod.ts";
 import {
   CREDITS_GET,
@@ -48,7 +49,8 @@ export function creditCommands(program: Command, context: CommandContext): void 
     opens: "database",
     async run({ parts: { database, clock }, print }) {
       using told = progress(context, "checking");
-      const report = await audit(database, told.tell);
+      await using aside = new Aside(database);
+      const report = await aside.run((own) => audit(own, told.tell));
       told.end();
       // of a database that cannot be written, the report still counts
       await rememberAudit(database, report, clock.now()).catch(() => {});

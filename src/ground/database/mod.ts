@@ -12,6 +12,7 @@
  * @module
  */
 
+export { Aside } from "./aside.ts";
 export { backUp, databaseBytes, foldLog, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
 export { allOf, ifGiven } from "./conditions.ts";

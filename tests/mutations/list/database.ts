@@ -123,10 +123,18 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "reports-that-write",
     file: FILE,
-    find: '      connection.exec("pragma query_only = on");\n',
-    replace: "",
+    find: '      connection.exec("pragma query_only = on");\n      this.#log',
+    replace: "      this.#log",
     tests: [{ file: "tests/ground/database/read_aside_test.ts", filter: "hold up no write" }],
     why: "What only reads could change the ledger.",
+  },
+  {
+    name: "long-reads-without-room",
+    file: "src/ground/database/file/long_reads.ts",
+    find: "    if (this.#readMs >= LONG_MS) this.#makeRoom();\n",
+    replace: "",
+    tests: [{ file: "tests/ground/database/long_reads_test.ts", filter: "for long waits until" }],
+    why: "The log would grow for as long as an audit takes, and everything would be slower with it.",
   },
   {
     name: "reports-without-turns",

@@ -2,14 +2,12 @@ import { checkTarget, ifThere, replaceFile } from "../../files/mod.ts";
 import { basename, dirname, joinPath } from "../../std/mod.ts";
 import { type Database, DatabaseError } from "../database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
+import { COPY } from "./embedded_protocol.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 import { schemaVersion } from "../migrate.ts";
 import { schemaFault } from "../migrations/mod.ts";
 import { outboxFiles, outboxPath, outboxPlaces } from "../outbox.ts";
 import { removeFile } from "../outbox_file.ts";
-
-/** Into an empty file, which is its owner's only. */
-const COPY = "vacuum into ?";
 
 /** How often progress is reported. */
 const TELL_MS = 250;

@@ -10,7 +10,9 @@ import {
   plain,
   type Prepared,
 } from "../sqlite/driver.ts";
+import { COPY } from "./embedded_protocol.ts";
 import { LogFile } from "./log_file.ts";
+import { LongReads } from "./long_reads.ts";
 
 /** How an embedded database is used. */
 export interface FileOptions {
@@ -27,6 +29,8 @@ const BUSY_MS = 5_000;
 const AGAIN_MS = 10;
 /** Pages in the write-ahead log before it is copied into the database: 32 MB. */
 const CHECKPOINT_PAGES = 8_192;
+/** Bytes that the file of the log keeps once it is begun again: more than it has but beside long reads. */
+const KEPT_LOG_BYTES = 128 * 1_048_576;
 const MAX_PREPARED = 500;
 /** Files up to this size are checked when they are opened: 16 ms for each 100,000 rows. */
 const QUICK_CHECK_BYTES = 256 * 1_048_576;
@@ -66,6 +70,7 @@ export class EmbeddedFile {
   #id: string | undefined;
   #connection: Connection | undefined;
   #log: LogFile | undefined;
+  #longReads: LongReads | undefined;
   #commits = 0;
 
   /**
@@ -93,7 +98,7 @@ export class EmbeddedFile {
 
   /** Reads the first row; flat in memory. */
   one(sql: string, args: readonly Value[]): Row | undefined {
-    return this.#guarded(() => {
+    return this.#read(() => {
       const row = this.#statement(sql).get(args);
       return row === undefined ? undefined : plain(row);
     });
@@ -101,7 +106,8 @@ export class EmbeddedFile {
 
   /** Reads all rows. */
   all(sql: string, args: readonly Value[]): Row[] {
-    return this.#guarded(() => this.#statement(sql).all(args).map(plain));
+    const read = () => this.#statement(sql).all(args).map(plain);
+    return this.#read(() => sql === COPY ? this.#copy(read) : read());
   }
 
   /**
@@ -189,8 +195,12 @@ export class EmbeddedFile {
     // Checkpoints are ours, with the write lock held: the bundled SQLite (3.45.1) can lose a commit
     // when one connection checkpoints while another writes (fixed upstream in 3.51.3).
     pragma("wal_autocheckpoint = 0");
+    pragma(`journal_size_limit = ${KEPT_LOG_BYTES}`);
     if (readOnly) {
       connection.exec("pragma query_only = on");
+      this.#log?.close();
+      this.#log = new LogFile(`${path}-wal`, () => {}); // only to look at
+      this.#longReads = new LongReads(this.#log);
       return;
     }
     if (Deno.statSync(path).size <= QUICK_CHECK_BYTES) {
@@ -215,6 +225,23 @@ export class EmbeddedFile {
       const [busy] = pragma("wal_checkpoint(truncate)");
       if (busy !== 0) throw new Error("another process reads or writes just now");
     }, { isDoubtful: isAgain });
+  }
+
+  #read<T>(work: () => T): T {
+    const read = () => this.#guarded(work);
+    return this.#longReads === undefined ? read() : this.#longReads.read(read);
+  }
+
+  /** Does what writes into another file, which SQLite refuses where nothing may be written. */
+  #copy<T>(work: () => T): T {
+    if (!this.#options.readOnly) return work();
+    const connection = this.#connection!;
+    connection.exec("pragma query_only = off");
+    try {
+      return work();
+    } finally {
+      connection.exec("pragma query_only = on");
+    }
   }
 
   /** Runs something that uses the connection, and gives the connection up if that fails in a way that makes it doubtful. */

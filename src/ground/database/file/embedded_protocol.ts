@@ -1,6 +1,9 @@
 import type { Row, Statement, Value } from "../database.ts";
 import type { ItemsBehind, RefusedBehind } from "../pieces.ts";
 
+/** Copies the database into an empty file: also over a connection that only reads. */
+export const COPY = "vacuum into ?";
+
 /** What the embedded database's thread is asked. */
 export type Ask =
   | {

@@ -73,6 +73,12 @@ export class LogFile {
     }
   }
 
+  /** When the log or its database was last written, by the clock of its disk; for comparison only. 0 if that cannot be told. */
+  writtenAtMs(): number {
+    const paths = [this.#path, this.#path.replace(/-wal$/, "")];
+    return Math.max(...paths.map(modifiedAtMs));
+  }
+
   /** @throws {RangeError} On use, of bytes that are not there. */
   #read(from: number, length: number): DataView {
     const bytes = new Uint8Array(length);
@@ -89,5 +95,13 @@ export class LogFile {
   close(): void {
     this.#log?.close();
     this.#log = undefined;
+  }
+}
+
+function modifiedAtMs(path: string): number {
+  try {
+    return Deno.statSync(path).mtime?.getTime() ?? 0;
+  } catch {
+    return 0;
   }
 }
