@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { adminClient } from "../fake/admin_client.ts";
 import { startChild } from "../fake/child_gateway.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { connectTo, exchange, postHead, readReply, writeAll } from "../fake/raw_http.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { DEADLINE_MS, inTime, sleep, until } from "../fake/temp.ts";
@@ -222,6 +224,34 @@ Deno.test("idle connections are closed after limits.idleConnectionMs", async () 
     return (await reply.text()).includes(SAID);
   };
   await until(() => isAnswered().catch(() => false), { what: "a reply after the idle time" });
+});
+
+Deno.test("a connection is not idle while an operator's request takes long", async () => {
+  const held = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  await using gateway = await startGateway({
+    settings: { limits: { idleConnectionMs: 500 } },
+    wrapDatabase: (database) => ({
+      ...guardedDatabase(database, () => {}),
+      async all(sql, ...more) {
+        if (sql.includes("loan_write_offs")) { // of an audit, near its end
+          asked.resolve();
+          await held.promise;
+        }
+        return await database.all(sql, ...more);
+      },
+    }),
+  });
+  const { keys, owner } = gateway.gateway;
+  const { secret } = await keys.issue(owner, { scopes: ["admin"] });
+  const report = adminClient(gateway.url, secret)("GET", "/audit");
+  await asked.promise;
+  await using later = await idle(gateway.url, 1);
+  const ended = later[0]!.read(new Uint8Array(1_024)).catch(() => null);
+  await inTime(ended, DEADLINE_MS, undefined);
+  held.resolve();
+  const { status, json } = await report;
+  assertEquals([status, json.mismatches], [200, []]);
 });
 
 Deno.test("what was declared and never sent keeps nobody else's body or image out", async () => {

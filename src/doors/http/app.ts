@@ -221,10 +221,16 @@ export class App {
     return this.#parts.sockets.open({ request, state, caller, settings });
   }
 
-  #page(request: Request, { path, peer }: RequestState): Promise<Response> {
+  /** Its connection is in use meanwhile: an audit of a large database takes minutes. */
+  async #page(request: Request, { path, peer }: RequestState): Promise<Response> {
     const { url } = request;
     const plain = pathOf(url) === path ? request : new Request(withPath(url, path), request);
-    return this.#parts.pages.fetch(plain, peer && "hostname" in peer ? peer.hostname : "");
+    const free = peer && this.#options.connections.occupy(peer);
+    try {
+      return await this.#parts.pages.fetch(plain, peer && "hostname" in peer ? peer.hostname : "");
+    } finally {
+      free?.();
+    }
   }
 
   /** The APIs of operators and directories, which the thread of the console serves as well. */

@@ -134,7 +134,8 @@ export const DATABASE: readonly Mutation[] = [
     find: "    if (this.#readMs >= LONG_MS) this.#makeRoom();\n",
     replace: "",
     tests: [{ file: "tests/ground/database/long_reads_test.ts", filter: "for long waits until" }],
-    why: "The log would grow for as long as an audit takes, and everything would be slower with it.",
+    why:
+      "The log would grow for as long as an audit takes, and everything would be slower with it.",
   },
   {
     name: "reports-without-turns",
