@@ -334,8 +334,8 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #send(write: Writing, items: string, count: number): void {
     this.#writes.set(write.name, write);
     this.#passed += count;
-    this.#unsent.add(write, items, count);
-    if (!this.#isAlone) this.#unsent.send();
+    if (this.#isAlone) this.#unsent.add(write, items, count);
+    else this.#sendBehind(write, items, count);
   }
 
   #sendBehind({ name: write, statements }: Writing, items: string, count: number): void {
