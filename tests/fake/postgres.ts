@@ -85,7 +85,7 @@ export async function postgresServer(
 ): Promise<PostgresServer> {
   const settings = [`fsync=${durable ? "on" : "off"}`];
   const cluster = await PostgresCluster.create({ onDisk: durable, settings });
-  await cluster.init();
+  await cluster.init({ mayCopy: true });
   await cluster.start();
   const { url, port, folder: socket, version } = cluster;
   const endNow = () => cluster.endNow();

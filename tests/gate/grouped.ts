@@ -9,6 +9,7 @@
  */
 
 import { joinPath, toFileUrl } from "../../src/ground/std/mod.ts";
+import { EMPTY_CLUSTER, makeEmptyCluster } from "../fake/postgres_cluster.ts";
 import { say } from "./run_steps.ts";
 import { groupLine, groupsOf, testFiles } from "./groups.ts";
 
@@ -34,6 +35,7 @@ const FLAGS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((one) => 
 const other = occupy(8787);
 
 const directory = await Deno.makeTempDir({ prefix: "sluice-tests-" });
+const emptyCluster = await makeEmptyCluster();
 let code: number;
 try {
   const entries: string[] = [];
@@ -58,11 +60,16 @@ try {
       ...entries,
     ],
     cwd: root,
-    env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(JOBS) },
+    env: {
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(JOBS),
+      ...(emptyCluster && { [EMPTY_CLUSTER]: emptyCluster }),
+    },
   }).spawn().status;
   code = ended;
 } finally {
-  await Deno.remove(directory, { recursive: true });
+  for (const one of [directory, emptyCluster]) {
+    if (one !== undefined) await Deno.remove(one, { recursive: true });
+  }
   await other?.shutdown();
 }
 Deno.exit(code);
