@@ -100,7 +100,7 @@ const ON_DEMAND = [
   "jose",
   "@smithy/eventstream-codec",
   "yaml",
-  "@libsql/client",
+  "@libsql/hrana-client",
   "pg",
 ];
 /** And rooms: what people do in the console and by the operators' API. */

@@ -129,6 +129,14 @@ export const DATABASE: readonly Mutation[] = [
     why: "What only reads could change the ledger.",
   },
   {
+    name: "asked-again-whatever-failed",
+    file: "src/ground/database/server/streams.ts",
+    find: "        if (!isUnknown(error)) throw error;\n",
+    replace: "",
+    tests: [{ file: "tests/ground/database/streams_test.ts", filter: "asked once more" }],
+    why: "A write whose answer was lost would be made twice.",
+  },
+  {
     name: "long-reads-without-room",
     file: "src/ground/database/file/long_reads.ts",
     find: "    if (this.#readMs >= LONG_MS) this.#makeRoom();\n",

@@ -1,20 +1,12 @@
+import type { HttpClient, RowsResult, Stmt, Stream } from "@libsql/hrana-client";
 import { DatabaseError, type Row, type Statement, type Value } from "../database.ts";
 import type { UseOptions } from "../engine.ts";
+import { within } from "../../platform/mod.ts";
 import { render } from "../../sql/mod.ts";
+import { delay } from "../../std/mod.ts";
 import { sqliteError } from "../sqlite/failures.ts";
+import { Streams } from "./streams.ts";
 import { PATIENCE_MS, type Transport } from "./transport.ts";
-
-/** The face of `@libsql/client` that is used; it is loaded only when a server is. */
-interface Client {
-  execute(statement: { sql: string; args: Value[] }): Promise<ResultSet>;
-  batch(statements: { sql: string; args: Value[] }[], mode: "write"): Promise<ResultSet[]>;
-  close(): void;
-}
-
-interface ResultSet {
-  readonly columns: string[];
-  readonly rows: ArrayLike<Value>[];
-}
 
 /** How a libSQL server is used. */
 export interface LibsqlOptions extends Omit<UseOptions, "observe"> {
@@ -23,6 +15,16 @@ export interface LibsqlOptions extends Omit<UseOptions, "observe"> {
   /** How long an answer is waited for. */
   readonly patienceMs?: number;
 }
+
+type Hrana = typeof import("@libsql/hrana-client");
+
+interface Connection {
+  readonly client: HttpClient;
+  readonly streams: Streams;
+}
+
+/** How long the ends of streams are waited for. */
+const CLOSE_MS = 500;
 
 /** What SQLite calls `full`: a commit waits for the disk. */
 const DURABLE = 2;
@@ -45,42 +47,30 @@ const MUST_BE_DURABLE: Statement = {
 export class LibsqlTransport implements Transport {
   readonly place: string;
   readonly dialect = "sqlite";
-  readonly #client: Client;
-  readonly #connect: (patienceMs: number) => Client;
-  /** For reads that may take longer. */
-  #patientClient: { readonly patienceMs: number; readonly client: Client } | undefined;
+  readonly #hrana: Hrana;
+  readonly #options: LibsqlOptions;
+  /** By how long an answer is waited for: some reads may take longer. */
+  readonly #connections = new Map<number, Connection>();
+  readonly #calls = new Calls();
+  readonly #patienceMs: number;
   readonly #durable: boolean;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    connect: (patienceMs: number) => Client,
-    { url, durability, patienceMs = PATIENCE_MS }: LibsqlOptions,
-  ) {
-    this.#connect = connect;
-    this.#client = connect(patienceMs);
-    this.place = new URL(url).host;
-    this.#durable = durability === "full";
+  private constructor(hrana: Hrana, options: LibsqlOptions) {
+    this.#hrana = hrana;
+    this.#options = options;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.place = new URL(options.url).host;
+    this.#durable = options.durability === "full";
   }
 
   /** Connects to the server and makes sure that it answers, and that it is as durable as it should be. */
   static async connect(options: LibsqlOptions): Promise<LibsqlTransport> {
-    const { url, token } = options;
-    const { createClient } = await import("@libsql/client");
-    const client = (patienceMs: number) => {
-      const made = createClient({
-        url,
-        intMode: "number",
-        fetch: patient(patienceMs),
-        ...(token === undefined ? {} : { authToken: token }),
-      });
-      // its type has rows of more kinds than there are: with `intMode` and no blobs, only numbers, texts and nulls
-      return made as unknown as Client;
-    };
-    const transport = new LibsqlTransport(client, options);
+    const transport = new LibsqlTransport(await import("@libsql/hrana-client"), options);
     try {
       await transport.#mustBeDurable();
     } catch (cause) {
-      transport.#client.close();
+      await transport.close();
       const { code, message, outcomeUnknown } = cause as DatabaseError;
       throw sqliteError(
         code,
@@ -92,23 +82,17 @@ export class LibsqlTransport implements Transport {
   }
 
   async read(sql: string, args: readonly Value[], patienceMs?: number): Promise<Row[]> {
-    const client = patienceMs === undefined ? this.#client : this.#patient(patienceMs);
-    return toRows(
-      await sent(() => client.execute({ sql: render(sql, "sqlite"), args: [...args] })),
-    );
+    const { streams } = this.#connected(patienceMs ?? this.#patienceMs);
+    const ask = (stream: Stream) => stream.query(this.#toStmt({ sql, args }));
+    return toRows(await sent(() => streams.use(ask)));
   }
 
   async commit(statements: readonly Statement[]): Promise<Row[][]> {
     const asked = this.#durable ? [MUST_BE_DURABLE, ...statements] : statements;
     try {
-      const results = await this.#alone(() =>
-        sent(() =>
-          this.#client.batch(
-            asked.map(({ sql, args = [] }) => ({ sql: render(sql, "sqlite"), args: [...args] })),
-            "write",
-          )
-        )
-      );
+      const { streams } = this.#connected(this.#patienceMs);
+      const commit = (stream: Stream) => this.#transaction(stream, asked);
+      const results = await this.#alone(() => sent(() => streams.use(commit)));
       return results.slice(asked.length - statements.length).map(toRows);
     } catch (error) {
       if (/integer overflow/.test(String(error))) await this.#mustBeDurable();
@@ -118,16 +102,45 @@ export class LibsqlTransport implements Transport {
 
   async close(): Promise<void> {
     await this.#lastWrite.catch(() => {});
-    this.#client.close();
-    this.#patientClient?.client.close();
+    for (const { client } of this.#connections.values()) client.close();
+    await this.#calls.end();
   }
 
-  #patient(patienceMs: number): Client {
-    if (this.#patientClient?.patienceMs !== patienceMs) {
-      this.#patientClient?.client.close();
-      this.#patientClient = { patienceMs, client: this.#connect(patienceMs) };
-    }
-    return this.#patientClient.client;
+  #connected(patienceMs: number): Connection {
+    const known = this.#connections.get(patienceMs);
+    if (known !== undefined) return known;
+    const { url, token } = this.#options;
+    const { hranaHttpUrl, authToken } = this.#hrana.parseLibsqlUrl(url);
+    const fetch = (request: Request) => this.#calls.fetch(request, patienceMs);
+    const client = this.#hrana.openHttp(hranaHttpUrl!, token ?? authToken, fetch);
+    client.intMode = "number";
+    const made = { client, streams: new Streams(client) };
+    this.#connections.set(patienceMs, made);
+    return made;
+  }
+
+  #toStmt({ sql, args = [] }: Statement): Stmt {
+    return new this.#hrana.Stmt(render(sql, "sqlite")).bindIndexes([...args]);
+  }
+
+  /** Commits statements, or none of them: each is run only if the one before it was. */
+  async #transaction(stream: Stream, statements: readonly Statement[]): Promise<RowsResult[]> {
+    const { BatchCond } = this.#hrana;
+    const batch = stream.batch();
+    let last = batch.step();
+    const begun = last.run("begin immediate");
+    const results = statements.map((statement) => {
+      last = batch.step().condition(BatchCond.ok(last));
+      return last.query(this.#toStmt(statement));
+    });
+    const commit = batch.step().condition(BatchCond.ok(last));
+    const committed = commit.run("commit");
+    batch.step().condition(BatchCond.not(BatchCond.ok(commit))).run("rollback").catch(() => {});
+    const done = Promise.all([begun, ...results, committed]); // fails as the first of them that does
+    done.catch(() => {});
+    await batch.execute();
+    const [, ...rows] = await done;
+    return rows.slice(0, -1) as RowsResult[];
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -161,22 +174,53 @@ async function sent<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The platform's `fetch` with a deadline, sending nothing twice: Deno 2.9 repeats a request whose pooled
- * connection dies, unless its body is a stream.
- */
-function patient(patienceMs: number): (request: Request) => Promise<Response> {
-  return ({ url, method, headers, body }) =>
-    fetch(url, {
+/** Calls of a server, each with a deadline. */
+class Calls {
+  readonly #open = new Map<AbortController, Promise<Response>>();
+
+  /**
+   * Fetches a reply, whole, sending nothing twice: Deno 2.9 repeats a request whose pooled connection dies, unless its body is a
+   * stream.
+   */
+  fetch({ url, method, headers, body }: Request, patienceMs: number): Promise<Response> {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(timedOut()), patienceMs);
+    const request = {
       method,
       headers,
       body: body?.pipeThrough(new TransformStream()) ?? null,
-      signal: AbortSignal.timeout(patienceMs),
-    });
+      signal: controller.signal,
+    };
+    const reply = (async () => {
+      try {
+        const response = await fetch(url, request);
+        return new Response(await response.arrayBuffer(), response);
+      } finally {
+        clearTimeout(timer);
+        this.#open.delete(controller);
+      }
+    })();
+    this.#open.set(controller, reply);
+    return reply;
+  }
+
+  /** Waits a little for those that are open, and ends them. */
+  async end(): Promise<void> {
+    await delay(0); // the client sends the ends of its streams in the next turn
+    await within(CLOSE_MS, Promise.allSettled(this.#open.values()), () => {});
+    const open = [...this.#open];
+    for (const [controller] of open) controller.abort(timedOut());
+    await Promise.allSettled(open.map(([, reply]) => reply));
+  }
 }
 
-function toRows(result: ResultSet): Row[] {
-  return result.rows.map((row) =>
-    Object.fromEntries(result.columns.map((column, index) => [column, row[index] ?? null]))
+function timedOut(): DOMException {
+  return new DOMException("Signal timed out.", "TimeoutError");
+}
+
+function toRows({ columnNames, rows }: RowsResult): Row[] {
+  // with `intMode` and no blobs, there are only numbers, texts and nulls
+  return rows.map((row) =>
+    Object.fromEntries(columnNames.map((name, at) => [name ?? "", row[at] as Value ?? null]))
   );
 }
