@@ -180,6 +180,33 @@ Deno.test("priceOf rounds up, and never below the route's minimum", () => {
   assertEquals(price(0, 0, 1_000_000), 2_500);
 });
 
+Deno.test("priceOf is the least number of credits that covers the tokens and the minimum (property)", () => {
+  const unit = fc.oneof(fc.constantFrom(0, 1), fc.integer({ min: 0, max: 50_000 }));
+  const nearWhole = fc.tuple(fc.nat(1_000), fc.integer({ min: -2, max: 2 }))
+    .map(([credits, more]) => Math.max(0, credits * 1_000_000 + more));
+  const tokens = fc.oneof(nearWhole, fc.integer({ min: 0, max: 2 ** 35 }));
+  fc.assert(
+    fc.property(
+      fc.record({ input: unit, cached: unit, output: unit }),
+      fc.nat(5),
+      fc.tuple(tokens, tokens, tokens),
+      (prices, minimum, [a, b, outputTokens]) => {
+        const cachedTokens = Math.min(a, b);
+        const own = { ...route("svc-k3"), prices, minimum };
+        const price = priceOf(own, { inputTokens: a, cachedTokens, outputTokens });
+        const millionths = BigInt(a - cachedTokens) * BigInt(prices.input) +
+          BigInt(cachedTokens) * BigInt(prices.cached) +
+          BigInt(outputTokens) * BigInt(prices.output);
+        const isEnough = (credits: number) =>
+          credits >= minimum && BigInt(credits) * 1_000_000n >= millionths;
+        assert(Number.isSafeInteger(price) && isEnough(price));
+        assert(price === 0 || !isEnough(price - 1), "it is more than that");
+      },
+    ),
+    { examples: [[{ input: 1, cached: 0, output: 0 }, 0, [1_000_001, 0, 0]]] },
+  );
+});
+
 Deno.test("priceOf is exact and never falls when tokens are added (property)", () => {
   const tokens = fc.integer({ min: 0, max: 2 ** 40 });
   fc.assert(
