@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import type { HttpClient, Stream } from "@libsql/hrana-client";
 import { Streams } from "../../../src/ground/database/server/streams.ts";
 import { openDatabase } from "../../../src/ground/database/mod.ts";
@@ -23,6 +24,7 @@ function bench() {
   const streams = new Streams(client, () => now);
   return {
     closed,
+    open: () => opened - closed.length,
     /** Works on a stream, whose number it returns. */
     use: (work: (number: number) => unknown = (number) => number) =>
       streams.use(async (stream) => await work(numbers.get(stream)!) as number),
@@ -53,9 +55,9 @@ Deno.test("a stream that was not used for long, or failed, is not used again", a
   const { use, closed, pass } = bench();
   assertEquals(await use(), 1);
   pass(5_000);
-  assertEquals(await use(), 2);
+  assertEquals([await use(), closed], [2, [1]]);
   await assertRejects(() => use(() => Promise.reject(new Error("lost"))), Error, "lost");
-  assertEquals([closed, await use()], [[2], 3]);
+  assertEquals([closed, await use()], [[1, 2], 3]);
 });
 
 Deno.test("what a server does not know is asked once more, on a new stream, and whatever else fails is not", async () => {
@@ -66,7 +68,7 @@ Deno.test("what a server does not know is asked once more, on a new stream, and 
     held.resolve();
     await Promise.all(two);
     assertEquals(await use(unknown(error, 1, 2)), 3, "the other one is of the same server");
-    assertEquals(closed, [2]);
+    assertEquals(closed, [2, 1]);
     await assertRejects(() => use(unknown(error, 3, 4)), Error, error.message);
   }
   const others = [
@@ -80,6 +82,34 @@ Deno.test("what a server does not know is asked once more, on a new stream, and 
     await use();
     await assertRejects(() => use(unknown(error, 1)), Error, error.message);
   }
+});
+
+const DEEDS = fc.array(
+  fc.record({
+    deed: fc.constantFrom("begin", "end", "fail", "be unknown"),
+    ms: fc.constantFrom(0, 1, 4_999, 5_000),
+  }),
+  { minLength: 100, maxLength: 200 },
+);
+
+Deno.test("no more streams are open than are used and kept", async () => {
+  await fc.assert(fc.asyncProperty(DEEDS, async (deeds) => {
+    const { use, open, pass } = bench();
+    const begun: { end: PromiseWithResolvers<number>; done: Promise<unknown> }[] = [];
+    for (const { deed, ms } of deeds) {
+      pass(ms);
+      if (deed === "begin") {
+        const end = Promise.withResolvers<number>();
+        begun.push({ end, done: use(() => end.promise).catch(() => {}) });
+        continue;
+      }
+      const { end, done } = begun.shift() ?? {};
+      if (deed === "end") end?.resolve(1);
+      else end?.reject(Object.assign(new Error(), deed === "fail" ? {} : EXPIRED));
+      await done;
+      assert(open() <= begun.length + 4, `${open()} are open, ${begun.length} used`);
+    }
+  }));
 });
 
 Deno.test({

@@ -111,8 +111,8 @@ export class LibsqlTransport implements Transport {
     if (known !== undefined) return known;
     const { url, token } = this.#options;
     const { hranaHttpUrl, authToken } = this.#hrana.parseLibsqlUrl(url);
-    const fetch = (request: Request) => this.#calls.fetch(request, patienceMs);
-    const client = this.#hrana.openHttp(hranaHttpUrl!, token ?? authToken, fetch);
+    const send = (request: Request) => this.#calls.fetch(request, patienceMs);
+    const client = this.#hrana.openHttp(hranaHttpUrl!, token ?? authToken, send);
     client.intMode = "number";
     const made = { client, streams: new Streams(client) };
     this.#connections.set(patienceMs, made);

@@ -13,7 +13,7 @@ export class Streams {
   readonly #client: HttpClient;
   readonly #now: () => number;
   /** Those that nobody uses, the last used one last. */
-  #free: { readonly stream: Stream; readonly sinceTick: number }[] = [];
+  readonly #free: { readonly stream: Stream; readonly sinceTick: number }[] = [];
 
   /** @param monotonicNow A clock that nobody sets, in milliseconds; tests pass their own. */
   constructor(client: HttpClient, monotonicNow: () => number = () => performance.now()) {
@@ -27,15 +27,16 @@ export class Streams {
    * @param work Asks it once. It is repeated if the server does not know the stream any more: then it did nothing.
    */
   async use<T>(work: (stream: Stream) => Promise<T>): Promise<T> {
-    const kept = this.#free.pop();
+    const kept = this.#free.at(-1);
     if (kept !== undefined && this.#now() - kept.sinceTick < KEPT_MS) {
+      this.#free.pop();
       try {
         return await this.#with(kept.stream, work);
       } catch (error) {
         if (!isUnknown(error)) throw error;
       }
     }
-    this.#free = []; // older ones
+    for (const { stream } of this.#free.splice(0)) stream.close(); // not younger; the client keeps what is not closed
     return await this.#with(this.#client.openStream(), work);
   }
 
