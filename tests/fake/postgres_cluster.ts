@@ -22,6 +22,8 @@ const MEMORY = "/dev/shm";
 const MIN_ROOM_KB = 2_097_152;
 /** An empty cluster, whose copies take a tenth of the time that making one does: {@linkcode makeEmptyCluster}. */
 export const EMPTY_CLUSTER = "SLUICE_TEST_EMPTY_CLUSTER";
+/** Part of the names of folders: of those outside its directory, a gate that ends removes what has its mark (`.ci/reap`). */
+const GATE = Deno.env.get("SLUICE_GATE_RUN") || "none";
 
 interface Programs {
   /** Folder of the server's programs. */
@@ -75,8 +77,7 @@ export class PostgresCluster {
   static async create({ onDisk = false, settings }: ClusterOptions): Promise<PostgresCluster> {
     const programs = await programsHere();
     if (programs === undefined) throw new Error(await whyNoPostgres());
-    // the tests' own directory may be closed to other users
-    const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "sluice-postgres-" });
+    const folder = await makeFolder("sluice-postgres");
     const data = `${folder}/data`;
     const inMemory = !onDisk && await hasRoomInMemory();
     const place = inMemory ? `${MEMORY}/${basename(folder)}` : data;
@@ -229,10 +230,15 @@ export class PostgresCluster {
 export async function makeEmptyCluster(): Promise<string | undefined> {
   const programs = await programsHere();
   if (programs === undefined) return undefined;
-  const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "sluice-cluster-" });
+  const folder = await makeFolder("sluice-cluster");
   if (Deno.uid() === 0) await run("chown", [USER, folder]);
   await init(programs, folder);
   return folder;
+}
+
+/** Makes a folder where other users may go: the tests' own directory may be closed to them. */
+function makeFolder(name: string): Promise<string> {
+  return Deno.makeTempDir({ dir: "/tmp", prefix: `${name}-${GATE}-` });
 }
 
 async function init(programs: Programs, data: string): Promise<void> {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";
 import { commandStep } from "./command_step.ts";
 import { groupsOf } from "./groups.ts";
@@ -247,7 +247,8 @@ Deno.test("a gate that is killed leaves no process and no temporary file", LINUX
     import { Workplace } from "${new URL("workplace.ts", import.meta.url)}";
     const workplace = await Workplace.open();
     console.log(workplace.directory);
-    await workplace.run("x", ["bash", "-c", 'echo $$ >"$0"; (sleep 1000 & wait)', "${directory.path}/pid"]);`;
+    const command = 'mktemp -d "/tmp/sluice-x-$SLUICE_GATE_RUN-XXXX" >"$0.folder"; echo $$ >"$0"; (sleep 1000 & wait)';
+    await workplace.run("x", ["bash", "-c", command, "${directory.path}/pid"]);`;
   await Deno.writeTextFile(`${directory.path}/gate.ts`, script);
   await using gate = new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-check", "--allow-all", "--no-config", `${directory.path}/gate.ts`],
@@ -261,6 +262,9 @@ Deno.test("a gate that is killed leaves no process and no temporary file", LINUX
   const kept = new TextDecoder().decode((await gate.output()).stdout).trim();
   await until(async () => !await isRunning(pid), { what: "the end of the command" });
   await until(async () => !await exists(`${kept}/tmp`), { what: "the end of its files" });
+  const outside = (await Deno.readTextFile(`${directory.path}/pid.folder`)).trim();
+  assertMatch(outside, /^\/tmp\/sluice-x-[\w-]{36}-/);
+  await until(async () => !await exists(outside), { what: "the end of those elsewhere" });
 });
 
 Deno.test("the last screen lists each failure with its outputs and how to run it again", () => {
