@@ -6,7 +6,7 @@ import { providersPage } from "../../src/doors/cli/providers.ts";
 import { findKnownProvider } from "../../src/settings/known_providers/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs, homeIn, PROGRAM, startCommand } from "../fake/command.ts";
-import { serveHere, sluice } from "../fake/shell.ts";
+import { serveByTier, sluice } from "../fake/shell.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -102,8 +102,7 @@ async function runPage(page: string, launcher: Launcher, programs: Programs): Pr
   if (runs) {
     const text = isProof ? PROCESS : launcher.text;
     await Deno.writeTextFile(`${away.path}/sluice`, text, { mode: 0o755 });
-    const start = isProof ? startCommand : serveHere;
-    const gateway = stack.use(start(["--port", "0"], { directory: dir.path, env }));
+    const gateway = stack.use(serveByTier(["--port", "0"], { directory: dir.path, env }));
     await gateway.waitFor(/curl/);
     if (WITHOUT_GATEWAY.has(page)) {
       gateway.signal("SIGTERM");

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, exampleArgs, homeIn, startCommand } from "../fake/command.ts";
-import { serveHere, sluice } from "../fake/shell.ts";
+import { environment, exampleArgs, homeIn } from "../fake/command.ts";
+import { serveByTier, sluice } from "../fake/shell.ts";
 import { tempDir } from "../fake/temp.ts";
 import { isProof, PROOF } from "../tier.ts";
 import { launcherHere } from "./launcher.ts";
@@ -89,8 +89,7 @@ for (const { name, isOther, options } of CASES) {
     await using at = await newcomer();
     await using stack = new AsyncDisposableStack();
     if (isOther) {
-      const start = isProof ? startCommand : serveHere;
-      const gateway = stack.use(start([], { directory: at.path, env: at.env }));
+      const gateway = stack.use(serveByTier([], { directory: at.path, env: at.env }));
       await gateway.waitFor(/curl/);
     }
     const program = [Deno.execPath(), ...await exampleArgs(at.path), "example.ts"]

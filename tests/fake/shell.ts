@@ -9,9 +9,11 @@ import {
   printed,
   type RunningCommand,
   sluice as inProcess,
+  startCommand,
 } from "./command.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { exists } from "./temp.ts";
+import { sized } from "../tier.ts";
 
 keepFileThreads(4); // each command opens the database again
 
@@ -111,6 +113,9 @@ export function serveHere(args: readonly string[], options: ShellOptions): Runni
     },
   };
 }
+
+/** The same, by a process of its own in the proofs. */
+export const serveByTier: typeof serveHere = sized(serveHere, startCommand);
 
 /** What the shell gives a command, here by a test. */
 function contextOf(

@@ -8,7 +8,7 @@ import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { sharedServer } from "../fake/shared_server.ts";
-import { serveHere } from "../fake/shell.ts";
+import { serveByTier } from "../fake/shell.ts";
 import { smallReply, TOKEN_ROUTES, TOKEN_USAGE, TOKENS } from "../fake/team.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -212,7 +212,7 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
       JSON.stringify({ port: 0, tiers: WIDE_TIERS, ...settings }),
     );
   }
-  const start = async (name: string, how: typeof serveHere = startCommand): Promise<Running> => {
+  const start = async (name: string, how: typeof serveByTier = startCommand): Promise<Running> => {
     await using started = new AsyncDisposableStack();
     const command = started.use(how([], { directory: `${dir.path}/${name}`, env }));
     const [, url = ""] = await command.waitFor(/listening on (\S+)/);
@@ -272,7 +272,7 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
     assertEquals((await audit(database)).mismatches, []);
   }
   // the next start releases what the killed ones held: the rest can be spent to the last credit
-  await using one = await start("one", isProof ? startCommand : serveHere);
+  await using one = await start("one", serveByTier);
   await using _two = await startSecond();
   for (let status = 200; status === 200;) {
     const reply = await fetch(`${one.url}/v1/chat/completions`, {

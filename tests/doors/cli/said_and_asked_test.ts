@@ -5,10 +5,10 @@ import { keptOpen } from "../../fake/kept_open.ts";
 import { ownersClient } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { serveHere, sluice } from "../../fake/shell.ts";
+import { serveByTier, serveHere, sluice } from "../../fake/shell.ts";
 import { exists, tempDir } from "../../fake/temp.ts";
 import { signedIn } from "../../fake/visitor.ts";
-import { isProof, sampled, sized } from "../../tier.ts";
+import { sampled, sized } from "../../tier.ts";
 import { commandText } from "../../../src/doors/cli/format.ts";
 
 /** The words that a shell makes of each line. */
@@ -200,7 +200,7 @@ Deno.test("for systemd, invalid settings have an exit status of their own, at wh
   const statusOf = async (
     args: string[],
     env: Record<string, string> = {},
-    start: typeof startCommand | typeof serveHere = isProof ? startCommand : serveHere,
+    start = serveByTier,
   ) => {
     await using command = start(args, { directory: dir.path, env });
     return (await command.status).code;

@@ -1,15 +1,14 @@
 import { DIALECT_NAMES } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { inOneBrowser, type Steps } from "../../fake/browser.ts";
-import { startCommand } from "../../fake/command.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { serveHere } from "../../fake/shell.ts";
+import { serveByTier } from "../../fake/shell.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { heldUpstream } from "../../fake/upstream.ts";
 import { PlainBrowser } from "../../fake/visitor.ts";
-import { isProof, sampled, sized } from "../../tier.ts";
+import { sampled, sized } from "../../tier.ts";
 
 const OWNER = "owner@localhost";
 const PASSWORD = "a long enough password";
@@ -31,8 +30,7 @@ STEPS["first start: link, first key, an answer in the playground, the use of it"
 ) => {
   await using dir = await tempDir();
   // what a process of its own does at its first start, tests/doors/cli/commands_test.ts has, too
-  const start = isProof ? startCommand : serveHere;
-  await using gateway = start(["--port", "0"], { directory: dir.path });
+  await using gateway = serveByTier(["--port", "0"], { directory: dir.path });
   const [link] = await gateway.waitFor(/http:\S+\/console\/link\/\w+/);
   const { page, faults } = await pages();
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -7,7 +7,7 @@ import { logEntries } from "../../../src/people/operation_log/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { adminClient, type AdminRequest } from "../../fake/admin_client.ts";
 import { startCommand } from "../../fake/command.ts";
-import { serveHere, sluice } from "../../fake/shell.ts";
+import { serveByTier, sluice } from "../../fake/shell.ts";
 import { failingDatabase, type Fault } from "../../fake/failing_database.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { sharedServer } from "../../fake/shared_server.ts";
@@ -481,8 +481,7 @@ Deno.test("a gateway that is killed while orders, refunds and codes are made: ea
     ]);
     await database.close();
   }
-  const start = isProof ? startCommand : serveHere; // only the one that is killed needs a process
-  await using gateway = start(["serve", "--port", "0"], { directory: dir.path });
+  await using gateway = serveByTier(["serve", "--port", "0"], { directory: dir.path });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   const client = adminClient(url!, key);
   for (const [path, request] of writes) {
