@@ -175,7 +175,7 @@ export const EQUIVALENT: readonly {
   },
   {
     file: "src/requests/upstreams/attempts.ts",
-    line: "if (bounds.length === 0) return await send(UNBOUNDED);",
+    line: "if (bounds.length === 0) result = await send(UNBOUNDED);",
     kind: "the condition never holds",
     because: "The turn of no bounds ends nothing: the condition saves a step for each piece read.",
   },

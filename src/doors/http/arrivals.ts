@@ -255,8 +255,9 @@ export class Arrivals {
 
   /** Notes that something has come, so that more may be coming. */
   #activate(): void {
-    const isIdle = this.#isIdle;
-    this.#activeTick = this.#now();
+    const nowTick = this.#now();
+    const isIdle = nowTick - this.#activeTick > IDLE_AFTER_MS;
+    this.#activeTick = nowTick;
     if (!isIdle) return;
     clearTimeout(this.#looking);
     this.#schedule();

@@ -61,7 +61,9 @@ export async function readJson(
       : await unpack(sent, packing, unpackedWithin(sent.byteLength, limits, owner, memory));
     const size = bytes.byteLength; // whose buffer is given away
     memory.shrink(size);
-    const { text, longDigits } = await textOf(bytes, limits, detached);
+    const { text, longDigits } = size < MIN_CHARS
+      ? smallText(bytes, limits)
+      : await largeText(bytes, limits, detached);
     return { json: parse(text, longDigits), bytes: size, detached };
   } catch (error) {
     detached.release();
@@ -127,22 +129,34 @@ function unpackedWithin(
   };
 }
 
-/** Checks the limits of a text. The bytes of large bodies are checked on another thread. */
-async function textOf(
+/** A text within its limits. */
+interface CheckedText {
+  readonly text: string;
+  readonly longDigits?: boolean;
+}
+
+function smallText(bytes: Uint8Array, limits: BodyLimits): CheckedText {
+  const bounds = boundsIn(limits);
+  const text = textFrom(bytes);
+  const excess = jsonExcess(text, bounds);
+  if (excess !== undefined) throw beyond(excess, bounds);
+  return { text };
+}
+
+/** Its bytes are checked on another thread. */
+async function largeText(
   bytes: Uint8Array<ArrayBuffer>,
-  { bodyDepth: depth, bodyValues: values, bodyKeys: members, large }: BodyLimits,
+  limits: BodyLimits,
   detached: DetachedBase64,
-): Promise<{ readonly text: string; readonly longDigits?: boolean }> {
-  const bounds = { depth, values, members };
-  if (bytes.byteLength < MIN_CHARS) {
-    const text = textFrom(bytes);
-    const excess = jsonExcess(text, bounds);
-    if (excess !== undefined) throw beyond(excess, bounds);
-    return { text };
-  }
-  const found = await large.detach(bytes, detached, bounds);
+): Promise<CheckedText> {
+  const bounds = boundsIn(limits);
+  const found = await limits.large.detach(bytes, detached, bounds);
   if ("excess" in found) throw beyond(found.excess, bounds);
   return { text: textFrom(found.text), longDigits: found.longDigits };
+}
+
+function boundsIn({ bodyDepth, bodyValues, bodyKeys }: BodyLimits): JsonBounds {
+  return { depth: bodyDepth, values: bodyValues, members: bodyKeys };
 }
 
 function beyond(excess: JsonExcess, bounds: JsonBounds): Refusal {

@@ -170,7 +170,7 @@ export class Inference {
       over();
       throw error;
     });
-    return await this.#respond(state, reply);
+    return this.#respond(state, reply);
   }
 
   /** Counts a request's input; nothing is sent upstream, nothing is charged. */
@@ -258,10 +258,10 @@ export class Inference {
    * Headers are added one by one: the platform's constructor would copy and register many of them, which takes twice as
    * long (Deno 2.9).
    */
-  async #respond(
+  #respond(
     state: RequestState,
     { settled, ...reply }: RelayReply,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     const { headers, accountStatus } = state;
     const isWhole = typeof reply.body === "string";
     const { balance, windows, budget } = accountStatus!;
@@ -279,9 +279,9 @@ export class Inference {
       addHeaders(response, reply.headers);
       return response;
     } catch (error) {
+      if (isWhole) throw error;
       // nobody will read the stream, which settles itself as it ends
-      if (!isWhole) await response.body!.cancel();
-      throw error;
+      return response.body!.cancel().then(() => Promise.reject(error));
     }
   }
 }

@@ -13,15 +13,20 @@ const MAX_KEEP_MS = 600_000;
 
 const LF = 10;
 const CR = 13;
+const SPACE = 32;
+const TAB = 9;
 const START = new TextEncoder().encode("HTTP/1.");
-/** Of which the reason phrase, with the space before it, may be missing. */
-const STATUS_LINE = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
+/** Of which the reason phrase, with the space before it, may be missing. Its version and status are always at the same places. */
+const STATUS_LINE = /HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
+const MINOR_AT = 7;
+const STATUS_AT = 9;
+const STATUS_CHARS = 3;
 /**
  * No space before the colon, no folded lines, no control characters (RFC 9112, 5; RFC 9110, 5.5). Spaces are matched in one way only, or
  * a line full of them would take time that grows with the square of its length.
  */
 const FIELD =
-  /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?:([!-~\x80-\xff]+(?:[ \t]+[!-~\x80-\xff]+)*)[ \t]*)?\r\n/y;
+  /[!#$%&'*+.^_`|~0-9A-Za-z-]+:[ \t]*(?:[!-~\x80-\xff]+(?:[ \t]+[!-~\x80-\xff]+)*[ \t]*)?\r\n/y;
 /** Of which all are exact numbers. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -76,27 +81,38 @@ Fields.prototype = Object.create(null);
 export function parseHead(bytes: Buffer, start: number, end: number): ResponseHead {
   const text = bytes.toString("latin1", start, end);
   STATUS_LINE.lastIndex = 0;
-  const line = STATUS_LINE.exec(text);
-  if (line === null) throw invalid("its first line");
+  if (!STATUS_LINE.test(text)) throw invalid("its first line");
   const headers = new Fields();
   FIELD.lastIndex = STATUS_LINE.lastIndex;
   for (let count = 0; FIELD.lastIndex < text.length - 2; count++) {
-    const field = FIELD.exec(text);
-    if (field === null) throw invalid("a header field");
+    const fieldStart = FIELD.lastIndex;
+    if (!FIELD.test(text)) throw invalid("a header field");
     if (count === MAX_FIELDS) throw invalid("too many header fields");
-    const name = field[1]!.toLowerCase();
-    const value = field[2] ?? "";
+    const colon = text.indexOf(":", fieldStart);
+    const name = text.slice(fieldStart, colon).toLowerCase();
+    const value = valueIn(text, colon + 1, FIELD.lastIndex - 2);
     const before = headers[name];
     if (before === undefined) headers[name] = value;
     else if (typeof before === "string") headers[name] = [before, value];
     else before.push(value);
   }
-  const status = Number(line[2]);
-  const isOld = line[1] === "0";
+  const status = Number(text.slice(STATUS_AT, STATUS_AT + STATUS_CHARS));
+  const isOld = text[MINOR_AT] === "0";
   const bodyEnd = bodyEndOf(status, headers);
   const isSure = bodyEnd !== "close" && !(isOld && bodyEnd === "chunked") &&
     !(hasNoBody(status) && (headers["content-length"] ?? "0") !== "0");
   return { status, headers, bodyEnd, keepMs: isSure ? keepMsOf(headers, isOld) : 0 };
+}
+
+/** Without spaces around it; others than those of ASCII are part of it. */
+function valueIn(text: string, start: number, end: number): string {
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (start < end && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
 }
 
 function hasNoBody(status: number): boolean {

@@ -24,7 +24,7 @@ export class Instruments {
     if (labelNames.length === 0) series.of([]); // exported from the start
     this.#register(
       { name, help, type: "counter" },
-      () => [...series.all()].map((one) => ({ ...one })),
+      () => series.all().map((one) => ({ ...one })),
     );
     const exported = this.#meter.createCounter(name, { description: help });
     return (values: readonly string[], value: number) => {
@@ -45,7 +45,7 @@ export class Instruments {
     this.#register(
       { name, help, type: "histogram" },
       () =>
-        [...series.all()].flatMap(({ labels, counts, sum }) => {
+        series.all().flatMap(({ labels, counts, sum }) => {
           let count = 0;
           const bounded = counts.map((more, at) => ({
             labels: { le: buckets[at] ?? "+Inf", ...labels },
@@ -114,11 +114,18 @@ interface Value {
   readonly metricName?: string;
 }
 
-/** Series by their label values. */
+/** What there is of label values that begin alike. */
+interface Branch<Series> {
+  readonly further: Map<string, Branch<Series>>;
+  series: Series | undefined;
+}
+
+/** Series by their label values: a look for each of them, as to join them would take longer. */
 class SeriesMap<Series> {
   readonly #names: readonly string[];
   readonly #make: (labels: Labels) => Series;
-  readonly #known = new Map<string, Series>();
+  readonly #root: Branch<Series> = { further: new Map(), series: undefined };
+  readonly #all: Series[] = [];
 
   constructor(names: readonly string[], make: (labels: Labels) => Series) {
     this.#names = names;
@@ -127,18 +134,25 @@ class SeriesMap<Series> {
 
   /** The series of these label values, which is made if it is not there. */
   of(values: readonly string[]): Series {
-    const key = values.length === 1 ? values[0]! : values.join("\n");
-    let series = this.#known.get(key);
-    if (series === undefined) {
-      const labels = Object.fromEntries(this.#names.map((name, at) => [name, values[at]!]));
-      series = this.#make(labels);
-      this.#known.set(key, series);
+    let branch = this.#root;
+    for (const value of values) {
+      let next = branch.further.get(value);
+      if (next === undefined) {
+        next = { further: new Map(), series: undefined };
+        branch.further.set(value, next);
+      }
+      branch = next;
     }
-    return series;
+    if (branch.series === undefined) {
+      const labels = Object.fromEntries(this.#names.map((name, at) => [name, values[at]!]));
+      branch.series = this.#make(labels);
+      this.#all.push(branch.series);
+    }
+    return branch.series;
   }
 
   /** All that were made. */
-  all(): Iterable<Series> {
-    return this.#known.values();
+  all(): readonly Series[] {
+    return this.#all;
   }
 }

@@ -241,12 +241,14 @@ function tagsOf(tags: Readonly<Record<string, string>>): string {
 
 /** As JSON without unknown values; undefined for nothing. */
 function detailsOf(details: ChargeDetails): string | undefined {
-  const known = Object.entries(details).filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [
-      name,
-      typeof value === "string" ? bounded(value, MAX_NAME_CHARS) : value,
-    ]);
-  return known.length === 0 ? undefined : JSON.stringify(Object.fromEntries(known));
+  const known: Record<string, unknown> = {};
+  for (const name in details) {
+    const value = details[name as keyof ChargeDetails];
+    if (value === undefined) continue;
+    known[name] = typeof value === "string" ? bounded(value, MAX_NAME_CHARS) : value;
+  }
+  const text = JSON.stringify(known);
+  return text === "{}" ? undefined : text;
 }
 
 /** The attempts as JSON; of many, the last, which decided what became of the request. */

@@ -126,7 +126,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       keepItems: keeper(parts.keptItems, caller.holderId, requestId),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
-    await generation.inlineImages();
+    if (parsed.images.length > 0) await generation.inlineImages();
     const reached = await generation.send();
     body.detached.release();
     const headers = replyHeaders(reached);

@@ -111,8 +111,8 @@ export class Yielder {
   }
 
   /** Call after each piece; waits for a turn of the event loop when it was long enough. */
-  async taken(bytes: number): Promise<void> {
+  taken(bytes: number): Promise<void> | void {
     this.took(bytes);
-    if (this.isDue) await new Promise<void>((resolve) => this.afterTurn(resolve));
+    if (this.isDue) return new Promise((resolve) => this.afterTurn(resolve));
   }
 }

@@ -116,13 +116,15 @@ export class Attempts {
   ): Promise<Result<Plan, Opened>> {
     const { plan, pass } = attempt;
     const keys = keysOfPlan(plan);
+    const bounds = boundsOf(plan);
     let result: Result<Plan, Opened>;
     try {
       const send = (turn: Turn) =>
         keys === undefined
           ? this.#sendOnce(exchange, attempt, undefined, turn)
           : this.#withKeys(exchange, attempt, keys, turn);
-      result = await this.#inTurn(exchange, attempt, boundsOf(plan), send);
+      if (bounds.length === 0) result = await send(UNBOUNDED);
+      else result = await this.#inTurn(exchange, attempt, bounds, send);
     } catch (error) {
       pass.abandoned(); // a bug: the circuit must not wait for it
       throw error;
@@ -172,7 +174,6 @@ export class Attempts {
     bounds: readonly Bound[],
     send: (turn: Turn) => Promise<Result<Plan, Opened>>,
   ): Promise<Result<Plan, Opened>> {
-    if (bounds.length === 0) return await send(UNBOUNDED);
     let turn: Turn;
     try {
       turn = await takeAll(bounds, exchange);
@@ -235,9 +236,12 @@ export class Attempts {
       : OUTCOMES[failure.kind];
     const durationMs = performance.now() - startedTick;
     this.#metrics.attempt(name, outcome, durationMs / 1_000);
-    const { activity } = plan.upstream.health;
-    if (failure === undefined) activity.replied(durationMs);
-    else activity.ended(failure.blame && plan.ownKey === undefined);
+    const { health } = plan.upstream;
+    const isOurs = plan.ownKey === undefined;
+    if (failure === undefined) {
+      health.activity.replied(durationMs);
+      if (isOurs) health.succeeded(Math.round(durationMs));
+    } else health.activity.ended(failure.blame && isOurs);
     if (failure !== undefined) tally.outcomes ??= [];
     tally.outcomes?.push({
       upstream: name,
@@ -266,7 +270,6 @@ export class Attempts {
     },
   ): Promise<Result<Plan, Opened>> {
     const { upstream, ownKey } = plan;
-    const startedTick = performance.now();
     const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;
     const failing = ownKey === undefined
       ? upstream
@@ -291,9 +294,6 @@ export class Attempts {
       try {
         const kept = turn === UNBOUNDED ? reply : untilEnd(reply, turn);
         const opened = await exchange.open(kept, plan, { canFailOver, key });
-        if (ownKey === undefined) {
-          upstream.health.succeeded(Math.round(performance.now() - startedTick));
-        }
         return { opened, reply: kept, plan };
       } catch (error) {
         reply.discard();

@@ -118,8 +118,9 @@ export class Upstreams {
         break;
       }
       const repeatable: Plan[] = [];
-      for (const [at, plan] of order.entries()) {
-        const isLast = at === order.length - 1;
+      const end = order.at(-1);
+      for (const plan of order) {
+        const isLast = plan === end;
         const isForced = isLast && repeatable.length === 0;
         if (!isForced && keysOfPlan(plan)?.resting) continue;
         // one that was closed a moment ago may be open by now
@@ -168,6 +169,7 @@ const OWN_PASS: Pass = {
 
 /** Targets in the order of failover, without those that fail; all, if all do. */
 function reachable<Plan extends TargetPlan>(plans: readonly Plan[]): readonly Plan[] {
+  if (!plans.some(isResting)) return plans;
   const healthy = plans.filter((plan) => !isResting(plan));
   return healthy.length === 0 ? plans : healthy;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objects } from "./json.ts";
+import { isObject, type JsonObject, objects } from "./json.ts";
 
 /** Tokens of one request, with one meaning for all dialects. */
 export interface Usage {
@@ -77,15 +77,19 @@ export function tokenCount(value: unknown): number | undefined {
 
 /** A report with whole numbers of tokens, as SDKs type them; the same object where it has only those. */
 export function withCounts(report: JsonObject): JsonObject {
-  const changed = Object.entries(report).flatMap(([name, value]): [string, JsonValue][] => {
-    if (isObject(value)) {
-      const counts = withCounts(value);
-      return counts === value ? [] : [[name, counts]];
-    }
-    const count = /tokens$/.test(name) ? tokenCount(value) : undefined;
-    return count === undefined || count === value ? [] : [[name, count]];
-  });
-  return changed.length === 0 ? report : { ...report, ...Object.fromEntries(changed) };
+  let counted = report;
+  for (const name in report) {
+    const value = report[name];
+    const count = isObject(value)
+      ? withCounts(value)
+      : name.endsWith("tokens")
+      ? tokenCount(value)
+      : undefined;
+    if (count === undefined || count === value) continue;
+    if (counted === report) counted = { ...report };
+    counted[name] = count;
+  }
+  return counted;
 }
 
 /** The first of the values that is a token count. */
@@ -105,6 +109,8 @@ export function inner(value: JsonObject, key: string): JsonObject {
 
 /** Gemini reads a document as pictures of its pages. */
 const PICTURES = ["IMAGE", "DOCUMENT"];
+const IMAGE = ["IMAGE"];
+const AUDIO = ["AUDIO"];
 
 /**
  * Audio and images of a report, as OpenAI's `prompt_tokens_details` and `completion_tokens_details` (chat) or `input_tokens_details`
@@ -122,24 +128,24 @@ export function kindsIn(
   const output = details("completion_tokens_details", "output_tokens_details");
   const cached = inner(input, "cached_tokens_details");
   const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
-  const listed = (name: string, ...kinds: readonly string[]) =>
+  const listed = (name: string, kinds: readonly string[]) =>
     report[name] === undefined
       ? undefined
       : objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
         .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
         .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
   const inputKinds = kindsOf({
-    audioInput: firstCount(input.audio_tokens, listed("promptTokensDetails", "AUDIO")),
-    audioCached: firstCount(cached.audio_tokens, listed("cacheTokensDetails", "AUDIO")),
-    imageInput: firstCount(input.image_tokens, listed("promptTokensDetails", ...PICTURES)),
-    imageCached: firstCount(cached.image_tokens, listed("cacheTokensDetails", ...PICTURES)),
+    audioInput: firstCount(input.audio_tokens, listed("promptTokensDetails", AUDIO)),
+    audioCached: firstCount(cached.audio_tokens, listed("cacheTokensDetails", AUDIO)),
+    imageInput: firstCount(input.image_tokens, listed("promptTokensDetails", PICTURES)),
+    imageCached: firstCount(cached.image_tokens, listed("cacheTokensDetails", PICTURES)),
   });
   return {
     // a zero tells that all of it is written for the usual time
     inputKinds: writtenHour === undefined ? inputKinds : { ...inputKinds, writtenHour },
     outputKinds: kindsOf({
-      audioOutput: firstCount(output.audio_tokens, listed("candidatesTokensDetails", "AUDIO")),
-      imageOutput: firstCount(output.image_tokens, listed("candidatesTokensDetails", "IMAGE")),
+      audioOutput: firstCount(output.audio_tokens, listed("candidatesTokensDetails", AUDIO)),
+      imageOutput: firstCount(output.image_tokens, listed("candidatesTokensDetails", IMAGE)),
     }),
   };
 }

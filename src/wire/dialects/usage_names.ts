@@ -108,12 +108,13 @@ function partsOf(value: JsonObject): Partial<Record<Part, number | undefined>> {
   const add = (part: Part | undefined, said: unknown) => {
     if (part !== undefined) parts[part] = largest(parts[part], tokenCount(said));
   };
-  for (const [name, said] of Object.entries(value)) {
+  for (const name in value) {
+    const said = value[name];
     if (!isObject(said)) add(partOf(name), said);
     else if (/details$/i.test(name)) {
-      for (const [inner, one] of Object.entries(said)) {
+      for (const inner in said) {
         const part = partOf(inner);
-        add(part && DETAILS[part], one);
+        add(part && DETAILS[part], said[inner]);
       }
     }
   }

@@ -78,7 +78,7 @@ class Responses {
         "x-space: \t a  b \t",
         "set-cookie: a=b",
         "Set-Cookie: c=d",
-        "x-latin: caf\xe9",
+        "x-latin: \xa0caf\xe9\xa0",
         "connection: keep-alive",
         "Keep-Alive: timeout=5",
         "__proto__: x",
