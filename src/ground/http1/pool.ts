@@ -103,7 +103,7 @@ export class HttpPool implements ConnectionOwner {
 
   async #connection(): Promise<Connection> {
     if (this.#idle.length > 0) {
-      // what has come to idle connections, above all their end, is read first
+      // what has come to idle connections, above all their end, is read first; and what is sent together wakes a server once
       await turn();
       const kept = this.#idle.pop();
       if (kept !== undefined) return kept;
